@@ -89,7 +89,7 @@ fn read(fragments: &[&str]) -> Duration {
     time
 }
 
-/// With someone who hears every change.
+/// Measures with a listener for every change.
 fn heard(fragments: &[&str]) -> Duration {
     let start = Instant::now();
     let mut arguments = PartialArguments::new();
@@ -101,7 +101,7 @@ fn heard(fragments: &[&str]) -> Duration {
     start.elapsed()
 }
 
-/// With a view that every change is applied to.
+/// Measures with a view that every change is applied to.
 fn shown(fragments: &[&str]) -> Duration {
     let start = Instant::now();
     let mut arguments = PartialArguments::new();
@@ -117,7 +117,7 @@ fn shown(fragments: &[&str]) -> Duration {
     time
 }
 
-/// For comparison: the whole, parsed once by serde_json.
+/// Measures, for comparison, the complete text parsed once by serde_json.
 fn whole(fragments: &[&str]) -> Duration {
     let text = fragments.concat();
     let start = Instant::now();

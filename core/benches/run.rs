@@ -1,4 +1,4 @@
-//! What a run costs as it grows: a delta with more behind it, a snapshot and a restore, and arguments that are parsed
+//! The cost of a run as it grows: a delta after more text, a snapshot and a restore, and arguments that are parsed
 //! while they stream.
 //!
 //! `cargo bench -p stepwell-core --bench run [-- ROUNDS]`
@@ -17,7 +17,7 @@ use support::harness::{
 use support::stepwell::{Streaming, decode_with};
 use support::workload::{self, Workload};
 
-/// The most that a delta may cost with more behind it, as a multiple of the cost with less.
+/// The maximum cost of a delta after more text, as a multiple of the cost after less.
 const DELTA_BAR: f64 = 1.2;
 
 /// The most that a snapshot of 100 messages and its restore may take together, in milliseconds.
@@ -34,7 +34,7 @@ fn main() {
     partial_arguments(rounds, is_bench);
 }
 
-/// A stream of one message or call that goes on for ever, one delta a chunk.
+/// An endless stream of one message or call, one delta per chunk.
 struct Endless {
     work: Workload,
     opening: Vec<u8>,
@@ -119,7 +119,7 @@ impl Endless {
         }
     }
 
-    /// In the middle of its stream, after `so_far` bytes of it.
+    /// Returns the stream after `so_far` bytes of it.
     fn begun(&self, so_far: usize) -> Streaming {
         let mut streaming = Streaming::new(&self.work, self.partial_arguments);
         streaming.receive(&self.opening);
@@ -131,13 +131,13 @@ impl Endless {
     }
 }
 
-/// So many deltas on one side, then on the other: what slows the machine down meets both.
+/// The number of deltas on one side before the other side's turn, so that a slowdown of the machine affects both.
 const BLOCK: usize = 50;
 
-/// The time of a delta on either side, in nanoseconds, and their ratio.
+/// Returns the time of a delta on either side, in nanoseconds, and their ratio.
 ///
-/// Of the blocks of a round the median counts, since in one of them a text may need more room: doubling it costs a copy
-/// of a megabyte, which the next megabyte pays back. That the whole is linear the last part shows.
+/// The median of a round's blocks counts, since in one of them a text may need more room: doubling it costs a copy of a
+/// megabyte, which the next megabyte amortises. The last part shows that the total is linear.
 fn side_by_side(
     rounds: usize,
     blocks: usize,
@@ -241,7 +241,7 @@ fn snapshots(rounds: usize, is_bench: bool) {
             }) as Way<'_>
         })
         .collect();
-    // They are short: more of them.
+    // These are short, so there are more of them.
     let table = in_turns(10 * rounds, &ways);
     for (index, (messages, (machine, _))) in sizes.iter().zip(&runs).enumerate() {
         let time = table.median(index);
@@ -307,7 +307,7 @@ fn partial_arguments(rounds: usize, is_bench: bool) {
     }
 }
 
-/// Each event a chunk of its own.
+/// Returns the events, each as a chunk of its own.
 fn frames(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut rest = bytes;
     std::iter::from_fn(move || {

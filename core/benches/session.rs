@@ -1,4 +1,4 @@
-//! What it costs to come back from a store: reading what is stored, the tree, the message builder and the view.
+//! The cost of loading from a store: reading the stored turns, the tree, the message builder and the view.
 //!
 //! `cargo bench -p stepwell-core --bench session [-- ROUNDS]`
 

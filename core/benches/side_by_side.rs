@@ -1,5 +1,5 @@
-//! Stepwell beside eventsource-stream with typed serde, and beside a floor: all in one process and in turns, as ratios,
-//! since only ratios carry over from one machine to another.
+//! Compares Stepwell with eventsource-stream plus typed serde, and with a floor. All run in one process and in turns,
+//! and the results are ratios, since only ratios carry over from one machine to another.
 //!
 //! `cargo bench -p stepwell-core --bench side_by_side [-- ROUNDS [NAME]]`; with a name, only the full paths whose names
 //! hold it, as `W6`.
@@ -143,7 +143,7 @@ fn parsed(rounds: usize, scale: f64) {
 /// A stream, and its floor.
 type Format = (Workload, fn(&Workload, usize) -> Decoded);
 
-/// The formats that have no peer: beside their own floors.
+/// Measures the formats that have no peer, compared with their own floors.
 fn other_formats(rounds: usize, scale: f64, name: &str) {
     println!("\nthe full path in other formats, beside a floor of their own");
     let deltas = scaled(20_000, scale);
@@ -218,7 +218,7 @@ fn history(rounds: usize, scale: f64) {
     }
 }
 
-/// How much of a workload is decoded in a second, by the milliseconds that the whole takes.
+/// The throughput of a workload per second, from its total time in milliseconds.
 struct Speed<'a>(&'a Workload, f64);
 
 impl fmt::Display for Speed<'_> {

@@ -1,5 +1,5 @@
-//! A typed answer in pieces of 16 bytes, parsed while it streams and checked at its end: beside the same text without a
-//! type, and how it grows with the size.
+//! A typed answer in deltas of 16 bytes, parsed while it streams and checked at its end: compared with the same text
+//! without a type, and by size.
 //!
 //! `cargo bench -p stepwell-core --bench typed_answers [-- ROUNDS]`
 
@@ -22,10 +22,10 @@ const TYPED_BAR: f64 = 2.5;
 
 const PIECE: usize = 16;
 
-/// The largest piece that glibc learns from.
+/// The largest allocation that glibc adapts to.
 const LARGE: usize = 31 << 20;
 
-/// An answer of this size, and the frames that bring it, a piece each.
+/// An answer of this size, and its frames, one delta each.
 struct Streamed {
     text: String,
     frames: Vec<Vec<u8>>,
@@ -71,7 +71,7 @@ impl Streamed {
         Self { text, frames, mode }
     }
 
-    /// The time from the first piece to the end of the turn, with every output taken.
+    /// Returns the time from the first delta to the end of the turn, with every output taken.
     fn read(&self, is_typed: bool) -> Duration {
         let endpoint = provider::find("openai-compatible")
             .expect("a provider of the table")
@@ -135,8 +135,8 @@ fn drain(machine: &mut RunMachine) -> Option<EffectId> {
 }
 
 fn main() {
-    // Until it has freed a large piece, glibc gives what the large answer took back to the system after each round, and
-    // keeps what the small one took: page faults would be compared, and not the work.
+    // Until glibc has freed a large allocation, it returns the memory of the large answer to the system after each
+    // round, and keeps that of the small one. The comparison would then measure page faults, and not the work.
     drop(black_box(vec![0_u8; LARGE]));
     let asked = Asked::with(9);
     introduce(&asked);

@@ -50,22 +50,22 @@ pub struct Pipeline {
     #[serde(rename = "order")]
     verifier: Verifier,
     frames: u64,
-    /// What the answer has brought.
+    /// The size of the answer so far.
     #[serde(default)]
     meter: Meter,
     /// Whether an event was applied that brings something to show.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     has_content: bool,
-    /// So many frames came before the body that is read.
+    /// The number of frames before the present body.
     #[serde(default, skip_serializing_if = "is_zero")]
     frames_before: u64,
-    /// How the stream goes on after a break, if not simply after the last event.
+    /// How the stream resumes after a break, unless it simply continues after the last event.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     rejoin: Option<Box<Rejoin>>,
     /// The calls that an agent announces again; nothing for a model's stream, whose ids are its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     announced: Option<Announced>,
-    /// What a snapshot of an agent's run has brought and the stream may continue.
+    /// The items that a snapshot of an agent's run has brought in part, and that the stream may continue.
     #[serde(default, skip_serializing_if = "Joined::is_empty")]
     joined: Joined,
 }
@@ -82,24 +82,24 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
-/// How a stream ended.
+/// The end of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum StreamEnd {
-    /// The peer said that the run is done.
+    /// The peer reported that the run is finished.
     Finished,
-    /// The peer said that the run failed.
+    /// The peer reported that the run failed.
     Errored,
-    /// The body ended before the peer said either.
+    /// The body ended before the peer reported either.
     Truncated,
 }
 
-/// Why a stream cannot be read any further, and where.
+/// The reason why a stream cannot be read further, and the place.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("frame {frame} of the stream: {source}")]
 pub struct StreamError {
     /// The frame, from 1.
     pub frame: u64,
-    /// What is wrong with it.
+    /// The error.
     pub source: DecodeError,
 }
 
@@ -183,8 +183,8 @@ impl Pipeline {
     /// Takes a chunk of the body, of any size and cut anywhere.
     ///
     /// # Errors
-    /// The stream breaks its format or the protocol, or brings more than an answer may: it is over. What came before
-    /// that is kept.
+    /// The stream violates its format or the protocol, or exceeds the limits of an answer: it is over. Everything
+    /// before that is kept.
     pub fn receive(
         &mut self,
         bytes: &[u8],
@@ -234,7 +234,7 @@ impl Pipeline {
         self.decoder.response_id()
     }
 
-    /// Keeps what the answer has cost so far, for a stream that does not come to its end.
+    /// Keeps the usage of the answer so far, for a stream that does not reach its end.
     fn note_usage(&mut self, conversation: &mut Conversation) {
         if !self.is_over()
             && let Some(usage) = self.decoder.usage()
@@ -246,7 +246,7 @@ impl Pipeline {
     /// The body has ended.
     ///
     /// # Errors
-    /// What closes the stream breaks the protocol.
+    /// The end of the stream violates the protocol.
     pub fn end(
         &mut self,
         conversation: &mut Conversation,
@@ -288,7 +288,7 @@ impl Pipeline {
         })?;
         self.note_usage(conversation);
         Ok(match end {
-            // What was cut off may have said that the run failed after all.
+            // The missing rest may have reported that the run failed after all.
             End::Finished if is_cut => StreamEnd::Truncated,
             End::Finished => StreamEnd::Finished,
             End::Errored => StreamEnd::Errored,
@@ -296,26 +296,26 @@ impl Pipeline {
         })
     }
 
-    /// Where the stream stands with the order of events.
+    /// Returns the verifier, which tracks the stream's place in the order of events.
     #[must_use]
     pub fn verifier(&self) -> &Verifier {
         &self.verifier
     }
 
-    /// Whether a frame of the stream has been decoded.
+    /// Returns whether a frame of the stream has been decoded.
     #[must_use]
     pub fn has_begun(&self) -> bool {
         self.frames > 0
     }
 
-    /// Whether the stream has brought anything that an app can have shown: text, a call, state, a custom event. That the
-    /// run or a message begins is not content, so an answer without any can be asked for again.
+    /// Returns whether the stream has brought anything that an app can have shown: text, a call, state, a custom event.
+    /// The start of the run or of a message is not content, so an answer without any can be asked for again.
     #[must_use]
     pub fn has_content(&self) -> bool {
         self.has_content
     }
 
-    /// The id of the last event, if the stream gives ids that can stand in a `Last-Event-ID` header.
+    /// Returns the id of the last event, if the stream has ids that fit into a `Last-Event-ID` header.
     #[must_use]
     pub fn last_event_id(&self) -> Option<&str> {
         let id = std::str::from_utf8(self.framer.last_event_id()).ok()?;
@@ -323,25 +323,26 @@ impl Pipeline {
         fits.then_some(id)
     }
 
-    /// How long the stream asks to wait before it is opened again, if it does.
+    /// Returns the wait that the stream asks for before it is opened again, if it does.
     #[must_use]
     pub fn wanted_wait(&self) -> Option<Duration> {
         self.framer.retry()
     }
 
-    /// Whether no part of a frame waits for the rest of it.
+    /// Returns whether no incomplete frame waits for its rest.
     #[must_use]
     pub fn is_between_frames(&self) -> bool {
         self.framer.is_between_frames()
     }
 
-    /// The connection broke: what came of a further frame is dropped, since the next body does not go on with it.
+    /// Notes that the connection broke. The start of an unfinished frame is dropped, since the next body does not
+    /// continue it.
     pub fn reconnect(&mut self) {
         self.framer.restart();
     }
 
-    /// Another body goes on where the one before broke off: for an endpoint whose bodies begin at the beginning, one of
-    /// this media type (`type/subtype` in lower case). `ids` are those that the stream began with.
+    /// Continues with another body where the one before broke off. If the endpoint's bodies start from the beginning,
+    /// the body has this media type (`type/subtype` in lower case). `ids` are those that the stream began with.
     pub fn reopen(&mut self, dialect: Dialect, media_type: &str, ids: HopIds, limits: FrameLimits) {
         self.frames_before = self.frames;
         if let Some(rejoin) = &mut self.rejoin {
@@ -353,7 +354,7 @@ impl Pipeline {
         }
     }
 
-    /// Whether the body that is read has brought anything that no body before it had.
+    /// Returns whether the body that is read has brought anything that no body before it had.
     #[must_use]
     pub fn has_gone_on(&self) -> bool {
         match &self.rejoin {
@@ -362,23 +363,24 @@ impl Pipeline {
         }
     }
 
-    /// How many frames were read.
+    /// Returns the number of frames that were read.
     pub(crate) fn frames(&self) -> u64 {
         self.frames
     }
 
-    /// Whether the answer is over, so that the body may end here: the format has said so, or the model why it stopped.
+    /// Returns whether the answer is complete, so that the body may end here: the format has reported the end, or the
+    /// model its stop reason.
     #[must_use]
     pub fn is_done(&self) -> bool {
         self.is_over() || self.decoder.is_done()
     }
 
-    /// Whether the format has said that the run is over.
+    /// Returns whether the format has reported that the run is over.
     pub(crate) fn is_over(&self) -> bool {
         matches!(self.phase(), Phase::Finished | Phase::Errored)
     }
 
-    /// Where the stream stands.
+    /// Returns the phase of the stream.
     #[must_use]
     pub fn phase(&self) -> Phase {
         self.verifier.order().phase()

@@ -1,5 +1,4 @@
-/// What serde says of a JSON text that is not of a type, without the texts that it quotes: they may be anybody's, and
-/// errors go into logs.
+/// Removes the quoted texts from serde's error about a JSON text: they may be anyone's, and errors go into logs.
 ///
 /// `invalid type: string "Dear Bob, …", expected u64` becomes `invalid type: string, expected u64`.
 pub(crate) fn unquoted(error: &str) -> String {
@@ -14,7 +13,7 @@ pub(crate) fn unquoted(error: &str) -> String {
     words
 }
 
-/// What stands behind a text that `{:?}` wrote, from behind its first quote on.
+/// Returns the text after a `{:?}` string; `text` starts after its opening quote.
 fn after_quote(text: &str) -> &str {
     let mut is_escaped = false;
     for (at, letter) in text.char_indices() {

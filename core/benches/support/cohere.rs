@@ -51,7 +51,7 @@ struct Function<'a> {
     arguments: Text<'a>,
 }
 
-/// `text` pieces of text, then a call with `args` pieces of arguments.
+/// Builds `text` deltas of text, then a call with `args` deltas of arguments.
 pub(crate) fn stream(text: usize, args: usize) -> Workload {
     let mut work = Workload::new("Cohere, text, call", Format::Cohere);
     let mut bytes = Vec::new();

@@ -1,5 +1,5 @@
-//! The floor: what the same bytes cost with lines cut by memchr, JSON read borrowed, and the pieces appended. It checks
-//! no order, tells nobody anything, and knows only what these streams hold.
+//! The floor: the cost of the same bytes with lines cut by memchr, JSON read borrowed, and the deltas appended. It
+//! checks no order, reports nothing, and knows only the contents of these streams.
 
 use super::workload::Workload;
 use super::{Decoded, Format};

@@ -36,7 +36,7 @@ struct Part<'a> {
     text: Option<Text<'a>>,
 }
 
-/// `deltas` pieces of text, with the counts so far beside each, as the service sends them.
+/// Builds `deltas` deltas of text, each with the counts so far, as the service sends them.
 pub(crate) fn text(deltas: usize) -> Workload {
     let mut work = Workload::new("Gemini, text", Format::Gemini);
     let mut chunk = |text: &str, finish_reason: Option<&str>, at: usize| {

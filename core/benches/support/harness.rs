@@ -10,7 +10,7 @@ pub(crate) const GROWTH_BAR: f64 = 4.5;
 /// The chunks in which a network hands out a stream.
 pub(crate) const CHUNK: usize = 16 << 10;
 
-/// How a benchmark was started.
+/// The options of a benchmark.
 pub(crate) struct Asked {
     pub(crate) rounds: usize,
     /// `cargo test --benches` only sees whether it works: one round, and small.
@@ -20,7 +20,7 @@ pub(crate) struct Asked {
 }
 
 impl Asked {
-    /// By the arguments of the program: `--bench`, which cargo adds, the rounds, which are else `usual`, and a name.
+    /// Reads the program's arguments: `--bench`, which cargo adds, the rounds (by default `usual`), and a name.
     pub(crate) fn with(usual: usize) -> Self {
         let mut asked = Self {
             rounds: usual,

@@ -14,8 +14,8 @@ pub(crate) mod workload;
 
 use std::time::Duration;
 
-/// What a decoding ends with: how long it took, and the bytes of text, thinking included, and of tool arguments that it
-/// gathered.
+/// The result of a decoding: its duration, and the bytes of text (thinking included) and of tool arguments that it
+/// collected.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Decoded {
     pub(crate) time: Duration,

@@ -19,7 +19,7 @@ struct Message<'a> {
     content: Cow<'a, str>,
 }
 
-/// `deltas` pieces of text.
+/// Builds `deltas` deltas of text.
 pub(crate) fn text(deltas: usize) -> Workload {
     let pieces: Vec<_> = (0..deltas)
         .map(|at| PIECES[at * 7 % PIECES.len()])

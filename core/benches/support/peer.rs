@@ -1,4 +1,4 @@
-//! What a Rust client does today: eventsource-stream, and serde with types of its own for the fields it reads.
+//! A typical Rust client of today: eventsource-stream, and serde with its own types for the fields it reads.
 
 use super::workload::Workload;
 use super::{Decoded, Format};

@@ -13,7 +13,7 @@ fn id(kind: &str, index: usize) -> String {
     format!("{kind}_0123456789abcdef0123456789abcdef0123456789abcdef{index:02}")
 }
 
-/// `deltas` pieces of text, then `bytes` bytes of arguments for four calls side by side, 16 bytes a delta.
+/// Builds `deltas` deltas of text, then `bytes` bytes of arguments for four interleaved calls, 16 bytes per delta.
 pub(crate) fn workload(deltas: usize, bytes: usize) -> Workload {
     let mut work = Workload::new("W6 Responses", Format::OpenAiResponses);
     let mut random = Random(6);
@@ -132,7 +132,7 @@ impl Gathered {
     }
 }
 
-/// As [`floor::decode`], for this format.
+/// Does the same as [`floor::decode`], for this format.
 pub(crate) fn floor(work: &Workload, chunk: usize) -> Decoded {
     let start = Instant::now();
     let mut gathered = Gathered::default();
@@ -151,7 +151,7 @@ struct OwnedEvent {
     delta: Option<String>,
 }
 
-/// As [`peer::decode`], for this format.
+/// Does the same as [`peer::decode`], for this format.
 pub(crate) fn peer(work: &Workload, chunk: usize) -> Decoded {
     let start = Instant::now();
     let mut gathered = Gathered::default();

@@ -16,7 +16,7 @@ pub(crate) struct Workload {
     pub(crate) text: usize,
     /// Bytes of tool arguments in it.
     pub(crate) args: usize,
-    /// What was said before.
+    /// The messages before.
     pub(crate) history: Vec<Message>,
 }
 
@@ -82,7 +82,7 @@ impl Workload {
             Format::Gemini => Dialect::Gemini,
             Format::Ollama => Dialect::Ollama,
         };
-        // As long as those of the providers are.
+        // The names and ids are as long as those of the providers.
         let request = json!({
             "model": "a-model-2025-01-01",
             "stream_options": { "include_usage": true },
@@ -109,14 +109,14 @@ fn length(pieces: &[&str]) -> usize {
     pieces.iter().map(|piece| piece.len()).sum()
 }
 
-/// A call whose arguments come in pieces of so many bytes.
+/// Builds a call whose arguments come in deltas of `size` bytes.
 fn call(id: String, index: usize, arguments: &str, size: usize) -> Call {
     let pieces = (0..arguments.len()).step_by(size);
     let pieces = pieces.map(|start| &arguments[start..arguments.len().min(start + size)]);
     Call::new(id, format!("tool_{index}"), pieces)
 }
 
-/// W1: Chat Completions, `deltas` pieces of text.
+/// W1: Chat Completions, `deltas` deltas of text.
 pub(crate) fn text(deltas: usize) -> Workload {
     let mut random = Random(1);
     let said: Vec<_> = (0..deltas).map(|_| random.piece()).collect();
@@ -143,7 +143,7 @@ pub(crate) fn calls(bytes: usize) -> Workload {
     }
 }
 
-/// W3: Messages, `deltas` pieces: a quarter of thinking, a quarter of text, and two calls.
+/// W3: Messages, `deltas` deltas: a quarter of thinking, a quarter of text, and two calls.
 pub(crate) fn blocks(deltas: usize) -> Workload {
     const PIECE: usize = 12;
     let mut random = Random(3);
@@ -164,7 +164,7 @@ pub(crate) fn blocks(deltas: usize) -> Workload {
     }
 }
 
-/// W4 and W5: AG-UI, `text` pieces of text and `args` pieces of arguments for two calls, after `history` messages.
+/// W4 and W5: AG-UI, `text` deltas of text and `args` deltas of arguments for two calls, after `history` messages.
 pub(crate) fn ag_ui(text: usize, args: usize, history: usize) -> Workload {
     let mut random = Random(4);
     let said: Vec<_> = (0..text).map(|_| random.piece()).collect();

@@ -1,4 +1,4 @@
-//! What must hold of any bytes at all: no panic, the same for every way of cutting them (I3), the same over a snapshot
+//! The properties of any bytes at all: no panic, the same result for every way of cutting them (I3) and over a snapshot
 //! (I4), and no more memory than the bytes account for.
 
 use stepwell_core::conversation::Conversation;
@@ -23,7 +23,7 @@ pub fn stream(dialect: Dialect, body: &[u8]) {
 /// A body as an AG-UI agent's stream in protobuf.
 pub fn protobuf(body: &[u8]) {
     stream_of(Dialect::AgUi, protobuf::MEDIA_TYPE, body);
-    // What can be read can be written, and is then the same.
+    // Any event that can be read can be written, and is then the same.
     if let Ok(event) = protobuf::decode(body) {
         let written = protobuf::encode((&event).into()).expect("a known event can be written");
         assert_eq!(protobuf::decode(&written).as_ref(), Ok(&event));
@@ -42,7 +42,7 @@ fn stream_of(dialect: Dialect, media_type: &str, body: &[u8]) {
         assert_eq!(whole, read(&bytes, false), "byte by byte");
     }
     let held = serde_json::to_vec(&whole.conversation).map_or(0, |held| held.len());
-    // An id that is made, and what stands around an item, come once for each frame at most.
+    // A generated id, and the data around an item, occur at most once for each frame.
     assert!(
         held <= 4096 + 400 * body.len(),
         "{held} bytes held of {}",
@@ -81,7 +81,7 @@ fn read(dialect: Dialect, media_type: &str, parts: &[&[u8]], snapshots: bool) ->
     }
 }
 
-/// What comes back from a snapshot.
+/// Returns the value read from its snapshot.
 fn again<T: serde::Serialize + serde::de::DeserializeOwned>(value: &T) -> T {
     let text = serde_json::to_string(value).expect("a snapshot can be written");
     serde_json::from_str(&text).expect("a snapshot can be read")

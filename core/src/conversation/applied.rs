@@ -21,7 +21,7 @@ impl Item {
     }
 }
 
-/// What an event did to the conversation.
+/// The effect of an event on the conversation.
 #[derive(Clone, Debug, PartialEq)]
 #[must_use]
 pub enum Applied {

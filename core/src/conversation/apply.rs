@@ -168,7 +168,7 @@ impl Conversation {
         Applied::Whole
     }
 
-    /// A part of the answer is another than its pieces said: only one that is still open.
+    /// Replaces a part of the answer that differs from its deltas, if the part is still open.
     fn replace(&mut self, value: &Value) -> Applied {
         let text = |field: &str| value[field].as_str();
         let open = ToolCallStatus::Streaming;
@@ -222,7 +222,7 @@ impl Conversation {
         }
     }
 
-    /// Text for an activity is dropped whole, with what was attached to it.
+    /// Ignores text for an activity, with its attached data.
     fn merge_text_metadata(&mut self, id: &str, common: Option<&Common>) {
         let place = common.and_then(|_| self.find_message(id));
         if place.is_some_and(|at| !matches!(self.messages[at], Message::Activity(_))) {

@@ -3,8 +3,8 @@ use crate::MessageId;
 use crate::event::{ContentPart, Message, MessageContent, TextPart, ToolMessage};
 use crate::tool::{ToolFailure, ToolResult};
 
-/// The tool messages of a round, in the order of the calls: one for each call that came to an end, none for those that
-/// are pending or running, nor for those that the backend answered itself.
+/// Builds the tool messages of a round, in the order of the calls: one for each call that has ended, none for those
+/// that are pending or running, or that the backend answered itself.
 #[must_use]
 pub fn tool_messages(calls: &[LiveCall], message_id: impl Fn(usize) -> MessageId) -> Vec<Message> {
     calls
@@ -14,7 +14,8 @@ pub fn tool_messages(calls: &[LiveCall], message_id: impl Fn(usize) -> MessageId
         .collect()
 }
 
-/// What the model is shown of a call's result. It is told when the call ran with other arguments than its own.
+/// Returns the content of a call's result as the model sees it. A note tells the model when the call ran with other
+/// arguments than its own.
 #[must_use]
 pub fn shown_result(call: &LiveCall, result: &ToolResult) -> MessageContent {
     let content = match result {
@@ -71,7 +72,7 @@ fn edited_note(arguments: &str) -> String {
     format!("The user changed the arguments of this call to {arguments} before it ran.")
 }
 
-/// The tool message that answers `call`, if it came to an end here. A failed call's message holds the error.
+/// Builds the tool message that answers `call`, if the call has ended here. A failed call's message holds the error.
 #[must_use]
 pub fn tool_message(call: &LiveCall, id: MessageId) -> Option<Message> {
     if !call.status.is_final() {

@@ -99,8 +99,8 @@ impl Conversation {
         self.calls.iter_mut().rev().find(|call| call.id == id)
     }
 
-    /// Makes a call of the history one of the hop's, if it is not and has no result: an agent may leave a call to the
-    /// client that only a snapshot brought. Gives whether there is such a call at all.
+    /// Adopts a call of the history as one of the hop's, if it is not one and has no result: an agent may leave a call
+    /// that only a snapshot brought to the client. Returns whether there is such a call.
     pub(crate) fn adopt_call(&mut self, id: &ToolCallId) -> bool {
         self.call_by_id(id).is_some() || self.adopt_last(id)
     }
@@ -135,7 +135,7 @@ impl Conversation {
         true
     }
 
-    /// Whether the last call of the history with this id has its result.
+    /// Returns whether the last call of the history with this id has its result.
     pub(crate) fn is_answered(&self, id: &str) -> bool {
         (0..self.messages.len()).any(|at| self.answered_at(at).is_some_and(|call| *call == *id))
     }
@@ -198,8 +198,8 @@ impl Conversation {
         }
     }
 
-    /// Puts a tool message after the message with its call, among the results that follow that already in the order of
-    /// the calls. One that answers no call goes to the end, and stays behind those that do.
+    /// Inserts a tool message after the message with its call, among the results that follow in the order of the calls.
+    /// A result without a call goes to the end, after those with one.
     pub(crate) fn insert_result(&mut self, message: Message) {
         let call = match &message {
             Message::Tool(result) => self.index.call(&result.tool_call_id),
@@ -216,7 +216,7 @@ impl Conversation {
                 };
                 match self.index.call(&result.tool_call_id) {
                     Some(place) if place.0 == owner => place.1 <= position,
-                    // It answers a call whose id was used again elsewhere.
+                    // The result answers a call whose id was used again elsewhere.
                     Some(_) => later.iter().all(|call| call.id != result.tool_call_id),
                     None => false,
                 }

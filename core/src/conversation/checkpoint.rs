@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::borrow::Cow;
 
-/// What a checkpoint has of a conversation beside its [`MessagePart`]s.
+/// The part of a conversation that a checkpoint stores besides its [`MessagePart`]s.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Outline {
     /// The live calls whose results are in blocks, by their index in the hop.
@@ -21,13 +21,13 @@ pub(crate) struct Outline {
     index: Index,
 }
 
-/// Some of the messages of a conversation, as far as the rebuilt one does not have them.
-// There are few of them, and they live as long as a write takes to be made.
+/// Consecutive messages of a conversation, as far as the rebuilt one lacks them.
+// There are few parts, and they exist only while a write is built.
 #[allow(clippy::large_enum_variant)]
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum MessagePart<'a> {
-    /// The rebuilt conversation has them: so many messages in a row, from the first to the last.
+    /// A run of `count` consecutive messages that the rebuilt conversation has, from the first to the last.
     Stored {
         first: Cow<'a, MessageId>,
         last: Cow<'a, MessageId>,
@@ -61,8 +61,8 @@ impl<'a> MessagePart<'a> {
     }
 }
 
-/// Messages beside the conversation, most of which are those of the conversation: so many from a place on, or one that is
-/// not there.
+/// One or more entries of a message list that is stored next to the conversation: `count` messages of the conversation
+/// from an index on, or a message that the conversation lacks.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Row<T> {
@@ -83,7 +83,7 @@ impl<T> Row<T> {
     }
 }
 
-/// The rebuilt conversation is not the one that the checkpoint was made of.
+/// The rebuilt conversation is not the one that the checkpoint was taken from.
 #[derive(Debug)]
 pub(crate) struct Misfit(pub(crate) String);
 
@@ -157,10 +157,10 @@ impl Conversation {
         rows
     }
 
-    /// What the rows are of, with what is taken of each message here.
+    /// Expands the rows; `take` extracts the value from each message of this conversation.
     ///
     /// # Errors
-    /// There are not so many messages.
+    /// The conversation has fewer messages than a row refers to.
     pub(crate) fn of_rows<T>(
         &self,
         rows: Vec<Row<T>>,
@@ -184,10 +184,11 @@ impl Conversation {
         Ok(all)
     }
 
-    /// Puts into this one, which was stored as an outline, what was rebuilt.
+    /// Completes this conversation, which was stored as an outline, with the rebuilt one.
     ///
     /// # Errors
-    /// The rebuilt conversation lacks what the parts speak of; or it has more, and is to be taken `whole`.
+    /// The rebuilt conversation lacks a message that the parts refer to; or it has more messages although `whole` is
+    /// set.
     pub(crate) fn fill(
         self,
         rebuilt: Self,
@@ -207,7 +208,7 @@ impl Conversation {
 }
 
 impl LiveCall {
-    /// Whether its result is in a block.
+    /// Returns whether its result is in a block.
     fn is_recorded(&self) -> bool {
         self.status.is_final() && self.result.is_some()
     }
@@ -269,7 +270,7 @@ fn join(
     }
 }
 
-/// Takes the next message with this id. Those before it are gone; there is none if all are to be taken.
+/// Takes the next message, which must have this id. Unless `whole` is set, skips the messages before it.
 fn next(
     there: &mut impl Iterator<Item = Message>,
     id: &MessageId,

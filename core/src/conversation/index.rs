@@ -4,8 +4,8 @@ use foldhash::fast::RandomState;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// Where messages and calls stand, by id. Made from the messages, so it does not count in comparisons; of it only is
-/// stored what the messages do not tell.
+/// The index of messages and calls by id. It is built from the messages, so comparisons ignore it. Only the part that
+/// the messages do not determine is stored.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(from = "Returned", into = "Returned")]
 pub(super) struct Index {
@@ -21,7 +21,7 @@ pub(super) struct Index {
     first: HashMap<ToolCallId, usize, RandomState>,
 }
 
-/// Where the calls stand that began again in an earlier message.
+/// The places of calls that began again in an earlier message.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(transparent)]
 struct Returned(BTreeMap<ToolCallId, (usize, usize)>);
@@ -62,7 +62,7 @@ impl Index {
     pub(super) fn completed(self, messages: &[Message]) -> Self {
         let mut index = Self::of(messages);
         for id in self.returned {
-            // What was stored may be damaged: a place that has no such call is none.
+            // Stored data may be damaged: a place without such a call is ignored.
             let has_call = |&(at, position): &(usize, usize)| match messages.get(at) {
                 Some(Message::Assistant(message)) => {
                     (message.tool_calls.get(position)).is_some_and(|call| call.id == id)
@@ -76,7 +76,7 @@ impl Index {
         index
     }
 
-    /// What the messages do not tell, by itself.
+    /// Returns only the part that the messages do not determine.
     pub(super) fn untold(&self) -> Self {
         let place = |id: &ToolCallId| Some((id.clone(), self.call(id)?));
         Self {
@@ -112,7 +112,7 @@ impl Index {
         self.calls.get(id).copied()
     }
 
-    /// Whether a message before `at` asks for a call with this id, and the last one that does comes after it.
+    /// Returns whether a message before `at` asks for a call with this id, and the last one that does comes after it.
     pub(super) fn is_asked_again(&self, id: &str, at: usize) -> bool {
         let is_before = self.first.get(id).is_some_and(|first| *first < at);
         is_before && self.call(id).is_some_and(|(last, _)| last > at)

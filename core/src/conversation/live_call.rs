@@ -5,23 +5,23 @@ use serde::{Deserialize, Serialize};
 /// A tool call of the hop in progress.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LiveCall {
-    /// Its place in the run.
+    /// The call's place in the run.
     pub key: CallKey,
     /// The provider's id for it.
     pub id: ToolCallId,
-    /// The tool it asks for.
+    /// The name of the tool.
     pub name: String,
-    /// Where it stands.
+    /// The call's status.
     pub status: ToolCallStatus,
-    /// What came of it, once something has. A call that the backend answered itself has none here.
+    /// The call's result, once there is one. A call that the backend answered itself has none here.
     pub result: Option<ToolResult>,
-    /// The arguments that the user put in the place of the model's, when they let it run.
+    /// The arguments that the user put instead of the model's when approving the call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub edited: Option<String>,
-    /// The arguments that a hook of the app's put in the place of the model's, before the user was asked.
+    /// The arguments that a hook of the app put instead of the model's, before the user was asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub changed: Option<String>,
-    /// How often its tool was begun again since its host had died.
+    /// The number of times that the tool was started again after its host had died.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub restarts: u32,
 }
@@ -32,32 +32,32 @@ fn is_zero(count: &u32) -> bool {
     *count == 0
 }
 
-/// Where a tool call stands.
+/// The status of a tool call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolCallStatus {
-    /// Its arguments are still coming.
+    /// The arguments are still arriving.
     Streaming,
-    /// Its arguments are whole; it has not begun.
+    /// The arguments are complete; the call has not begun.
     Pending,
     /// The user is asked.
     AwaitingApproval,
     /// The host runs it.
     Executing,
-    /// Its result comes later: in minutes, or days.
+    /// The result comes later: in minutes, or days.
     Deferred,
-    /// It gave a result.
+    /// The call returned a result.
     Completed,
-    /// It gave an error.
+    /// The call returned an error.
     Failed,
-    /// The user said no.
+    /// The user denied the call.
     Denied,
-    /// It was cancelled.
+    /// The call was cancelled.
     Cancelled,
 }
 
 impl ToolCallStatus {
-    /// Whether nothing more will happen to the call.
+    /// Returns whether nothing more will happen to the call.
     #[must_use]
     pub fn is_final(self) -> bool {
         matches!(

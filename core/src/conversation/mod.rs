@@ -45,7 +45,7 @@ use index::Index;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// A conversation: what was said, what is being said, and the state shared with an agent.
+/// A conversation: its messages, the message in progress, and the state shared with an agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(from = "Stored")]
 pub struct Conversation {
@@ -62,7 +62,7 @@ pub struct Conversation {
     index: Index,
 }
 
-/// The stored form: of the index it has only what is not made anew from the messages.
+/// The stored form. Of the index it holds only what cannot be rebuilt from the messages.
 #[derive(Deserialize)]
 struct Stored {
     messages: Vec<Message>,
@@ -151,7 +151,7 @@ impl Conversation {
         &self.calls
     }
 
-    /// What the stream of the hop in progress said of itself: how it stopped, what it cost.
+    /// Returns the summary of the stream of the hop in progress: how it stopped, and what it cost.
     #[must_use]
     pub fn summary(&self) -> &HopSummary {
         &self.summary
@@ -198,7 +198,7 @@ impl Conversation {
         self.messages[start..].iter()
     }
 
-    /// Adds a message at the end; if its id is known, changes nothing and gives the id back.
+    /// Appends a message. If its id is known, changes nothing and returns the id.
     pub(crate) fn push(&mut self, message: Message) -> Result<(), crate::MessageId> {
         if self.index.message(message.id()).is_some() {
             return Err(message.id().clone());
@@ -208,8 +208,8 @@ impl Conversation {
         Ok(())
     }
 
-    /// Takes the last message out if it is the user's, was not answered, and says the same as the one that comes now: the
-    /// user sends again what failed. The model is to read it once.
+    /// Removes the last message if it is an unanswered user message with the same content as the new one: the user has
+    /// sent a failed message again, and the model should read it once.
     pub(crate) fn make_way_for(&mut self, message: &Message) {
         let (Some(Message::User(last)), Message::User(next)) = (self.messages.last(), message)
         else {
@@ -222,12 +222,12 @@ impl Conversation {
         }
     }
 
-    /// Where the message with this id stands.
+    /// Returns the index of the message with this id.
     pub(crate) fn position(&self, id: &str) -> Option<usize> {
         self.index.message(id)
     }
 
-    /// Where the last message with this id stands.
+    /// Returns the index of the last message with this id.
     pub(crate) fn last_position(&self, id: &str) -> Option<usize> {
         if self.index.has_twins() {
             return self
@@ -253,7 +253,7 @@ impl Conversation {
         self.brought = None;
     }
 
-    /// Drops what the hop's stream said of itself, and the messages from `start` on that it began and put nothing in.
+    /// Drops the summary of the hop's stream, and the messages from `start` on that the stream began and left empty.
     /// Returns them, newest first.
     pub(crate) fn drop_empty_stream(&mut self, start: usize) -> Vec<Message> {
         self.summary = HopSummary::default();
@@ -287,7 +287,7 @@ impl Conversation {
         &mut self.calls
     }
 
-    /// The call as it stands in its message.
+    /// Returns the call as its message holds it.
     #[must_use]
     pub fn tool_call(&self, call: &LiveCall) -> Option<&ToolCall> {
         Some(self.call_of_history(&call.id)?.1)
@@ -316,7 +316,7 @@ impl Conversation {
     }
 }
 
-/// Whether a message has begun and holds nothing yet.
+/// Returns whether a message has begun and holds nothing yet.
 fn is_empty(message: &Message) -> bool {
     match message {
         Message::Assistant(said) => {
@@ -353,7 +353,7 @@ mod tests {
             let _ = conversation.push(again.clone());
             assert!(conversation.message(again.id()).is_some());
         }
-        // One that was answered stays.
+        // A message that was answered stays.
         let answer = Message::Assistant(crate::event::AssistantMessage {
             id: "a".into(),
             content: Some("Hi".to_owned()),

@@ -1,4 +1,4 @@
-//! JSON Patch (RFC 6902), by the `json-patch` crate, with bounds on what an operation can make.
+//! JSON Patch (RFC 6902), by the `json-patch` crate, with bounds on the size of a result.
 
 use crate::event::{DEEPEST, is_within, weight};
 use json_patch::jsonptr::PointerBuf;
@@ -9,14 +9,14 @@ use json_patch::{
 use serde_json::Value;
 use std::slice::from_ref;
 
-/// The most that the `copy` operations of one patch may make a value, by [`weight`]. A `copy` of the whole into a part
-/// doubles it, so a few dozen bytes could fill any memory.
+/// The maximum [`weight`] that the `copy` operations of one patch may produce. A `copy` of a value into a part of
+/// itself doubles it, so a few dozen bytes could fill any memory.
 const HEAVIEST: usize = 16 << 20;
 
-/// `value` after the operations of a patch, all of them or none.
+/// Returns `value` after the operations of a patch, all of them or none.
 ///
-/// Each operation is applied by itself, to a copy: the crate's way to take a patch back panics where a `move` has replaced
-/// the root, and a value that is too deep overflows the stack before the patch is at its end.
+/// Each operation is applied separately, to a copy. The crate's way to revert a patch panics after a `move` has
+/// replaced the root, and a value that is too deep overflows the stack before the patch ends.
 pub(super) fn patched(value: &Value, operations: &[Value]) -> Result<Value, String> {
     let mut value = value.clone();
     let mut copied = None;
@@ -41,7 +41,7 @@ pub(super) fn patched(value: &Value, operations: &[Value]) -> Result<Value, Stri
     Ok(value)
 }
 
-/// Whether what the operation puts into a value that nests no deeper than [`DEEPEST`] is no deeper either.
+/// Returns whether a value nests no deeper than [`DEEPEST`] after the operation, if it did not before.
 fn stays_within(value: &Value, operation: &PatchOperation) -> bool {
     let (new, path) = match operation {
         PatchOperation::Add(add) => (Some(&add.value), &add.path),
@@ -58,7 +58,8 @@ fn stays_within(value: &Value, operation: &PatchOperation) -> bool {
     new.is_none_or(|new| left.is_some_and(|left| is_within(new, left)))
 }
 
-/// By hand: serde's way for a type of another crate that is told apart by a field is several times as large.
+/// Reads an operation by hand: the code that serde derives for a tagged type of another crate is several times as
+/// large.
 fn read(value: &Value) -> Option<PatchOperation> {
     let pointer = |member: &str| PointerBuf::parse(value.get(member)?.as_str()?).ok();
     let path = pointer("path")?;

@@ -6,9 +6,9 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 
 impl Conversation {
-    /// `MESSAGES_SNAPSHOT`: what it does not name goes, what it names is replaced where it stands, what is new comes
-    /// at the end. Activities and reasoning stay if the snapshot has none of their kind, since many agents leave those
-    /// out; an agent may say for which activities it speaks.
+    /// Applies a `MESSAGES_SNAPSHOT`: removes the messages that the snapshot does not name, replaces the others where
+    /// they are, and appends new ones. Activities and reasoning stay if the snapshot has none of their kind, since many
+    /// agents leave those out; an agent may say which activities its snapshot covers.
     pub(super) fn replace_messages(&mut self, event: &MessagesSnapshot) {
         self.note_brought_calls(&event.messages);
         let authority = Authority::of(event);
@@ -100,7 +100,7 @@ impl Conversation {
     }
 }
 
-/// For which activities a snapshot speaks: those of them that it does not name are gone.
+/// The activities that a snapshot covers: those that it covers and does not name are removed.
 enum Authority<'a> {
     All,
     None,
@@ -108,8 +108,8 @@ enum Authority<'a> {
 }
 
 impl<'a> Authority<'a> {
-    /// What the event's metadata says, as the reference client `@ag-ui/client` reads it; else all, if the snapshot has
-    /// any activity.
+    /// Reads the event's metadata as the reference client `@ag-ui/client` does; without them, the snapshot covers all
+    /// activities if it has any.
     fn of(event: &'a MessagesSnapshot) -> Self {
         let metadata = event
             .common

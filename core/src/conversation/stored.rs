@@ -1,4 +1,4 @@
-//! What the blocks of a store do to a conversation: see [`session`](crate::session).
+//! The changes by stored blocks to a conversation: see [`session`](crate::session).
 
 use super::Conversation;
 use super::index::Index;
@@ -18,13 +18,13 @@ impl Conversation {
         self.index.take_rewritten()
     }
 
-    /// The message with this id, to be changed in all but its id and its calls.
+    /// Returns the message with this id, for changes to all but its id and its calls.
     pub(crate) fn message_mut(&mut self, id: &str) -> Option<&mut Message> {
         let at = self.find_message(id)?;
         self.messages.get_mut(at)
     }
 
-    /// Puts a message in the place of the one with its id. A new one goes to the end, and a result behind its call.
+    /// Replaces the message with the same id. Appends a new message, but inserts a new result after its call.
     pub(crate) fn put(&mut self, message: Message) {
         match self.find_message(message.id()) {
             Some(at) => {
@@ -36,7 +36,7 @@ impl Conversation {
         }
     }
 
-    /// Puts other messages in the place of those behind `after`. `false` if there is no such message.
+    /// Replaces the messages after `after`. Returns `false` if there is no such message.
     pub(crate) fn rewrite(&mut self, after: Option<&MessageId>, messages: Vec<Message>) -> bool {
         let kept = match after {
             None => 0,
@@ -87,14 +87,14 @@ impl Conversation {
         self.state = state;
     }
 
-    /// What the hop has cost so far.
+    /// Notes the hop's usage so far.
     pub(crate) fn note_usage(&mut self, usage: &TokenUsage) {
         if self.summary.usage.as_slice() != std::slice::from_ref(usage) {
             self.summary.usage = vec![usage.clone()];
         }
     }
 
-    /// What the hop has cost in money, where it was not said.
+    /// Sets the hop's price where the provider did not report it.
     pub(crate) fn price_usage(&mut self, cost: impl Fn(&TokenUsage) -> Option<Usd>) {
         for usage in &mut self.summary.usage {
             usage.cost = usage.cost.or_else(|| cost(usage));

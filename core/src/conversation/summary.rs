@@ -3,18 +3,18 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::time::Duration;
 
-/// What one stream said of itself.
+/// The summary of one stream.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct HopSummary {
-    /// Why the model stopped, in the provider's own word.
+    /// The reason why the model stopped, in the provider's own word.
     pub stop_reason: Option<String>,
-    /// What it cost, one entry a model.
+    /// The token usage, one entry per model.
     pub usage: Vec<TokenUsage>,
-    /// How the run ended, where an AG-UI agent says so.
+    /// The outcome of the run, if an AG-UI agent reports it.
     pub outcome: Option<RunOutcome>,
-    /// What the run gave back, where an AG-UI agent does.
+    /// The result of the run, if an AG-UI agent reports it.
     pub result: Option<Value>,
-    /// Why the stream says that the run failed.
+    /// The failure that the stream reported for the run.
     pub failure: Option<RunFailure>,
 }
 
@@ -22,15 +22,15 @@ pub struct HopSummary {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{message}")]
 pub struct RunFailure {
-    /// What went wrong, in the peer's words.
+    /// The peer's error message.
     pub message: String,
     /// The peer's code for it.
     pub code: Option<String>,
-    /// The kind of error, by the name of an [`ApiErrorKind`](crate::dialect::ApiErrorKind), where the provider said it in
-    /// more than the code and the words.
+    /// The kind of error, by the name of an [`ApiErrorKind`](crate::dialect::ApiErrorKind), if the provider reported it
+    /// by more than the code and the message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
-    /// The wait before the next try that the provider asks for, where it says so beside its words.
+    /// The wait before the next attempt that the provider asks for, where it sends one apart from its error text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_after: Option<Duration>,
 }

@@ -1,4 +1,4 @@
-//! How many tokens a conversation takes, where the provider has not counted them.
+//! Estimates the tokens of a conversation, where the provider has not counted them.
 
 use crate::event::{
     ContentPart, MediaPart, Message, MessageContent, Source, ToolDefinition, made_media_of,
@@ -6,7 +6,7 @@ use crate::event::{
 
 /// Bytes of text to a token: between English prose (more) and code or other scripts (less).
 const BYTES: u64 = 4;
-/// What a message costs beside its text: its role and its marks.
+/// The tokens of a message in addition to its text: its role and its delimiters.
 const MESSAGE: u64 = 4;
 /// A picture. Providers scale larger ones down, to between 250 and 1,600 tokens.
 const IMAGE: u64 = 1_600;

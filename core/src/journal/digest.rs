@@ -6,7 +6,7 @@ use std::fmt;
 
 /// A digest of JSON: the same for the same values on every machine, whatever the order of an object's fields.
 ///
-/// It is FNV-1a of 64 bits: it finds differences, and is no seal against someone who wants to deceive.
+/// The digest is FNV-1a of 64 bits: it detects differences, but does not protect against forgery.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Digest(u64);
 
@@ -69,7 +69,7 @@ impl Digest {
         digest
     }
 
-    /// The digest of how a run stands: its state, its outcome, its cost and its conversation.
+    /// Returns the digest of a run's state, outcome, cost and conversation.
     #[must_use]
     pub fn of_run(machine: &RunMachine) -> Self {
         let mut digest = Self::default();
@@ -82,7 +82,7 @@ impl Digest {
     }
 }
 
-/// As JSON. What the machine gives has string keys and serialisers that cannot fail.
+/// Returns the value as JSON. The machine's values have string keys, and serialisers that cannot fail.
 pub(super) fn json(value: &(impl Serialize + ?Sized)) -> Value {
     serde_json::to_value(value).unwrap_or_default()
 }

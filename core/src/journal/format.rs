@@ -9,48 +9,48 @@ use serde_json::{Value, json as object};
 /// The version of the format below.
 const VERSION: u64 = 1;
 
-/// The inputs of a run with their times, and what came of each.
+/// The inputs of a run with their times and results.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Journal {
     /// The version of the program that wrote it.
     pub program: String,
     /// The conversation.
     pub thread_id: ThreadId,
-    /// How the run was set up; without keys.
+    /// The run's configuration, without keys.
     pub config: RunConfig,
-    /// What the run began on; absent if the journal begins with a stored run.
+    /// The history at the start; absent if the journal begins with a stored run.
     pub history: Option<Conversation>,
-    /// What happened, in order.
+    /// The entries, in order.
     pub entries: Vec<JournalEntry>,
-    /// How it ends.
+    /// The end of the journal.
     pub ending: JournalEnd,
 }
 
-/// One thing that happened to a run.
+/// One event in a run's life.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JournalEntry {
-    /// When.
+    /// The time.
     pub at: Timestamp,
-    /// What.
+    /// The step.
     pub step: JournalStep,
-    /// What came of it; absent if the host stopped before it was known.
+    /// The outputs; absent if the host stopped before they were known.
     pub gives: Option<StepOutputs>,
 }
 
-/// What can happen to a run.
+/// The steps of a run.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum JournalStep {
     /// An input.
     Input(Input<'static>),
-    /// It was stored, and went on on the same host.
+    /// The run was stored, and continued on the same host.
     Restored(Restoration),
-    /// It was stored, and another host took over.
+    /// The run was stored, and another host took over.
     Revived(Restoration),
 }
 
 impl JournalStep {
-    /// What happened, in a word: the input's name as it stands in the journal, `restored` or `revived`.
+    /// Returns the name of the step: the input's name as in the journal, `restored` or `revived`.
     #[must_use]
     pub fn name(&self) -> String {
         match self {
@@ -61,29 +61,29 @@ impl JournalStep {
     }
 }
 
-/// From where a stored run came back.
+/// The snapshot that a stored run was restored or revived from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Restoration {
     /// The snapshot.
     pub from: SnapshotOrigin,
-    /// The configuration, if it is another one than before.
+    /// The configuration, if it differs from the one before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config: Option<Box<RunConfig>>,
 }
 
-/// Which snapshot a run came back from.
+/// Identifies the snapshot that a run was restored or revived from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SnapshotOrigin {
-    /// The one that the host took after this entry, counted from 1.
+    /// The snapshot that the host took after this entry, counted from 1.
     TakenAfter(usize),
-    /// The one that was to be written at this entry, counted from 1.
+    /// The snapshot that was due to be written at this entry, counted from 1.
     WrittenAt(usize),
-    /// One that the journal knows nothing of.
+    /// A snapshot that the journal does not know.
     Snapshot(String),
 }
 
-/// What came of an input.
+/// The result of an input.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StepOutputs {
     /// The state after it.
@@ -91,51 +91,51 @@ pub struct StepOutputs {
     /// The outputs by name: effects with their ids, events with their kinds.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outputs: Vec<String>,
-    /// Why it was refused, if it was.
+    /// The reason why the input was refused, if it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refused: Option<String>,
     /// The digest of all that the outputs hold.
     pub digest: Digest,
 }
 
-/// How a journal ends.
+/// The end of a journal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum JournalEnd {
-    /// The host closed it: the digest of how the run stood.
+    /// The host closed the journal: the digest of the run at that time.
     Closed(Digest),
     /// The host stopped without closing it.
     Open,
-    /// The host stopped in the middle of this line; what is before it stands.
+    /// The host stopped in the middle of this line; the lines before it are valid.
     Cut {
         /// The line, from 1.
         line: usize,
     },
 }
 
-/// Why a text cannot be read as a journal.
+/// The reasons why a text cannot be read as a journal.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum JournalError {
-    /// There is nothing in it.
+    /// The text is empty.
     #[error(
         "the journal is empty: the host stopped before the run began, or the file is another one"
     )]
     Empty,
-    /// Its texts are hidden.
+    /// The journal's texts are hidden.
     #[error(
         "the journal is redacted, so it cannot be replayed: replay the journal that it was made from"
     )]
     Redacted,
-    /// It does not begin as a journal does.
+    /// The text does not begin like a journal.
     #[error(
         "line 1 is not the head of a journal: {reason}; give the file that `stepwell record` wrote"
     )]
     NoJournal {
-        /// What is wrong with it.
+        /// The error.
         reason: String,
     },
-    /// It was written by a later version.
+    /// The journal was written by a later version.
     #[error(
         "the journal is of version {found}, and this is a program for versions up to {VERSION}: update it"
     )]
@@ -148,7 +148,7 @@ pub enum JournalError {
         "the configuration in line 1 cannot be read: {reason}; replay it with version {program}, which wrote it"
     )]
     Configuration {
-        /// What is wrong with it.
+        /// The error.
         reason: String,
         /// The version that wrote it.
         program: String,
@@ -172,17 +172,17 @@ pub enum JournalError {
     Damaged {
         /// The line, from 1.
         line: usize,
-        /// What is wrong with it.
+        /// The error.
         reason: String,
     },
-    /// A line stands where it cannot stand.
+    /// A line is in a place where it is not allowed.
     #[error(
         "line {line} is out of place: {reason}; lines are missing before it, or stand in another order"
     )]
     Misplaced {
         /// The line, from 1.
         line: usize,
-        /// Why.
+        /// The reason.
         reason: &'static str,
     },
 }
@@ -220,11 +220,11 @@ struct End {
 impl Journal {
     /// Reads a journal.
     ///
-    /// A last line that was cut off is no error, since that is what a host leaves that was killed: see
+    /// A last line that was cut off is not an error, since a host that was killed leaves one: see
     /// [`ending`](Self::ending).
     ///
     /// # Errors
-    /// It is no journal, it is redacted or damaged, or this version cannot read all of it.
+    /// The text is not a journal, is redacted or damaged, or this version cannot read all of it.
     pub fn parse(text: &str) -> Result<Self, JournalError> {
         let mut lines = text.split_inclusive('\n').enumerate();
         let (_, first) = lines.next().ok_or(JournalError::Empty)?;
@@ -236,7 +236,7 @@ impl Journal {
                 continue;
             }
             match journal.take(line, content) {
-                // Nobody writes a line break before the line is whole.
+                // A line break is written only after the complete line.
                 Err(JournalError::Damaged { .. }) if content.len() == full.len() => {
                     journal.ending = JournalEnd::Cut { line };
                 }
@@ -266,7 +266,7 @@ impl Journal {
         }
         let at = parsed.at;
         let step = self.step(line, content, parsed)?;
-        // A host that was stopped leaves its last input without; then the run comes back.
+        // A host that stopped leaves its last input without outputs; then the run is restored or revived.
         if matches!(step, JournalStep::Input(_))
             && self.entries.last().is_some_and(|last| last.gives.is_none())
         {
@@ -322,7 +322,7 @@ impl Journal {
         }
     }
 
-    /// The journal as text, to be read again by [`parse`](Self::parse).
+    /// Returns the journal as text, which [`parse`](Self::parse) reads.
     #[must_use]
     pub fn to_text(&self) -> String {
         let mut text = self.head_text();
@@ -401,7 +401,7 @@ pub(super) fn tag(value: &Value) -> &str {
     }
 }
 
-/// Whether there is an input of this name, as serde knows it.
+/// Returns whether there is an input of this name, as serde knows it.
 fn is_known(name: &str) -> bool {
     match serde_json::from_value::<Input<'static>>(object!({ name: null })) {
         Ok(_) => true,
@@ -473,7 +473,7 @@ pub(super) fn write_gives(text: &mut String, gives: &StepOutputs) {
     push(text, &object!({ "gives": json(gives) }));
 }
 
-/// As [`write_gives`], with the outputs in full beside it: a reader that looks for none passes over them.
+/// Writes the same line as [`write_gives`], with the full outputs added; other readers skip those.
 pub(super) fn write_gives_in_full(text: &mut String, gives: &StepOutputs, outputs: &[Output]) {
     let mut line = object!({ "gives": json(gives) });
     if !outputs.is_empty() {

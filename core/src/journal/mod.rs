@@ -1,15 +1,15 @@
 //! A journal: all inputs of a run with their times, as JSON lines, from which the run can be replayed.
 //!
-//! The first line says how the run was set up: the configuration without any key, the thread, and the history it began
-//! on. Then each input is a line, `{"at":…,"input":{…}}`, followed by a line with what came of it: the state, the
-//! outputs by name, and a digest of all that they hold. A machine that was stored and came back is a line of its own,
-//! `restored` or `revived`. The last line, `end`, is missing if the host stopped on the way, and so may be the rest of
-//! the line before: what is there can still be replayed.
+//! The first line records how the run was set up: the configuration without any key, the thread, and the history at the
+//! start. Each input is then a line, `{"at":…,"input":{…}}`, followed by a line with its result: the state, the names
+//! of the outputs, and a digest of their content. A machine that was stored and restored has a line of its own,
+//! `restored` or `revived`. The last line, `end`, is missing if the host stopped on the way, and the line before it may
+//! be incomplete: the rest can still be replayed.
 //!
-//! [`JournalWriter`] writes one beside a [`RunMachine`](crate::run::RunMachine); [`Journal::replay`] replays it
-//! and says where it went otherwise. A journal holds all that was said: [`Journal::redact`] hides the texts, and gives up
-//! the replay.
-//! [`Journal::to_full_text`] has the requests, the events and the blocks too, for whoever looks into a run.
+//! [`JournalWriter`] writes a journal alongside a [`RunMachine`](crate::run::RunMachine); [`Journal::replay`] replays
+//! it and reports where the run diverged. A journal holds all texts of the run: [`Journal::redact`] hides them, and
+//! such a journal can no longer be replayed. [`Journal::to_full_text`] adds the requests, the events and the blocks,
+//! for debugging.
 //!
 //! ```
 //! use std::sync::Arc;

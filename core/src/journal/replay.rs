@@ -9,26 +9,26 @@ use crate::run::{Effect, EffectId, Outcome, Output, RunConfig, RunMachine, State
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What a replay came to.
+/// The result of a replay.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Replayed {
-    /// How many inputs there were, a machine's coming back included.
+    /// The number of inputs, including restores and revivals.
     pub inputs: usize,
     /// The effects in the order in which they were given out.
     pub effects: Vec<EffectId>,
-    /// How many events there were.
+    /// The number of events.
     pub events: usize,
     /// The states that the run went through.
     pub states: Vec<StateKind>,
-    /// How the turn ended, if it did.
+    /// The turn's outcome, if it has ended.
     pub outcome: Option<Outcome>,
-    /// The digest of how the run stands at the end.
+    /// The digest of the run at the end.
     pub digest: Digest,
-    /// How the journal ends.
+    /// The end of the journal.
     pub ending: JournalEnd,
 }
 
-/// Where a replay went otherwise than the journal says.
+/// The place where a replay differs from the journal.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the replay differs at input {number} (`{name}`, at {} ms) in {what}: expected {expected}, got {got}",
@@ -37,15 +37,15 @@ pub struct Replayed {
 pub struct Divergence {
     /// The input, counted from 1; one more than there are where only the end differs.
     pub number: usize,
-    /// What happened there: the input's name, `restored`, `revived` or `end`.
+    /// The name of the step: the input's name, `restored`, `revived` or `end`.
     pub name: String,
     /// When.
     pub at: Timestamp,
-    /// What of it differs.
+    /// The part that differs.
     pub what: &'static str,
-    /// What the journal says.
+    /// The value in the journal.
     pub expected: String,
-    /// What came of it now.
+    /// The value of the replay.
     pub got: String,
 }
 
@@ -60,15 +60,15 @@ impl Journal {
     /// Replays the journal: the same inputs must give the same states, outputs and end.
     ///
     /// # Errors
-    /// The first input of which came something else.
+    /// The first input whose result differs.
     pub fn replay(&self) -> Result<Replayed, Box<Divergence>> {
         self.replay_with(self.config.clone())
     }
 
-    /// The same with another configuration: one with a changed limit, or another tool.
+    /// Replays the journal with another configuration: one with a changed limit, or another tool.
     ///
     /// # Errors
-    /// The first input of which came something else.
+    /// The first input whose result differs.
     pub fn replay_with(&self, config: RunConfig) -> Result<Replayed, Box<Divergence>> {
         let mut effects = Vec::new();
         let mut events = 0;
@@ -116,7 +116,7 @@ impl Journal {
         })
     }
 
-    /// The same inputs, with what comes of them now in the place of what came of them then.
+    /// Returns the same inputs with the results of this replay instead of the recorded ones.
     #[must_use]
     pub fn rewritten(&self) -> Self {
         let mut gives = Vec::with_capacity(self.entries.len());
@@ -125,7 +125,7 @@ impl Journal {
             Ok(())
         });
         let mut journal = self.clone();
-        // Where a stored run does not come back any more, nothing comes after it.
+        // After a stored run that can no longer be restored, nothing follows.
         journal.entries.truncate(gives.len());
         for (entry, gives) in journal.entries.iter_mut().zip(gives) {
             entry.gives = Some(gives);
@@ -136,12 +136,12 @@ impl Journal {
         journal
     }
 
-    /// The journal as text, with all that came of each input in full beside the names: the events, the blocks, and the
-    /// requests as they may be shown, without keys. For whoever looks into a run without replaying it. It is a journal
-    /// still, which [`parse`](Self::parse) reads as it reads the other.
+    /// Returns the journal as text, with the full outputs of each input next to their names: the events, the blocks,
+    /// and the requests in displayable form, without keys. It serves to inspect a run without replaying it. The text is
+    /// still a journal, which [`parse`](Self::parse) reads like any other.
     ///
     /// # Errors
-    /// The first input of which came something else.
+    /// The first input whose result differs.
     pub fn to_full_text(&self) -> Result<String, Box<Divergence>> {
         let mut text = self.head_text();
         let mut number = 0;
@@ -160,7 +160,7 @@ impl Journal {
         Ok(text)
     }
 
-    /// Replays the entries one by one, and gives the machine as it is at the end.
+    /// Replays the entries one by one, and returns the machine at the end.
     pub(super) fn live(
         &self,
         config: RunConfig,
@@ -194,7 +194,7 @@ impl Journal {
             }
             let mut outputs = Vec::new();
             let gives = take_all(&mut machine, refused.as_ref(), |machine, output| {
-                // What comes back from the checkpoint is what comes back from the whole run.
+                // Restoring from the checkpoint gives the same run as restoring from the full snapshot.
                 if let Output::Effect(_, Effect::Persist { .. }) = &output
                     && let Some(place) = snapshots.get_mut(&(number, Place::Written))
                 {
@@ -214,7 +214,7 @@ impl Journal {
         Ok(machine)
     }
 
-    /// The places of the snapshots that the run comes back from.
+    /// Returns the places of the snapshots that the run is restored or revived from.
     fn wanted(&self) -> BTreeMap<(usize, Place), String> {
         let steps = self.entries.iter().filter_map(|entry| match &entry.step {
             JournalStep::Restored(back) | JournalStep::Revived(back) => place(&back.from),
@@ -255,7 +255,8 @@ fn way_back<'a>(
     (snapshot, Arc::clone(config))
 }
 
-/// Whether the host answers it; closing, cancelling and what a tool is told need no answer.
+/// Returns whether the host answers this effect. Closing a stream, cancelling a tool and answering a tool need no
+/// answer.
 fn asks(effect: &Effect) -> bool {
     !matches!(
         effect,

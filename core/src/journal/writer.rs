@@ -11,20 +11,20 @@ use crate::{ThreadId, Timestamp};
 use serde_json::Value;
 use std::sync::Arc;
 
-/// Writes a run's journal: a host gives its inputs, and takes the outputs, through it.
+/// Writes a run's journal. The host passes its inputs, and takes the outputs, through the writer.
 ///
-/// It does no IO: [`take_lines`](Self::take_lines) gives what is to be appended to a file. An input's line is there
-/// before the machine takes the input, so a host that writes it down at once finds it even if that input brings the
-/// program down.
+/// The writer does no IO: [`take_lines`](Self::take_lines) returns the lines to append to a file. An input's line is
+/// there before the machine handles the input. A host that writes the line at once therefore has it even if that input
+/// crashes the program.
 #[derive(Debug)]
 pub struct JournalWriter {
     lines: String,
     config: Value,
     /// The entries so far.
     entries: usize,
-    /// What has come of the last entry so far.
+    /// The outputs of the last entry so far.
     open: Option<Open>,
-    /// The snapshots and checkpoints that a run may come back from, the latest last.
+    /// The snapshots and checkpoints that the run may be restored from, the latest last.
     snapshots: Vec<(Digest, SnapshotOrigin)>,
     ended: bool,
 }
@@ -36,7 +36,7 @@ struct Open {
     digest: Digest,
 }
 
-/// So many snapshots are remembered by digest; one from before that is written down whole.
+/// The number of snapshots that are remembered by digest; an older one is recorded in full.
 const SNAPSHOTS: usize = 64;
 
 impl JournalWriter {
@@ -46,7 +46,7 @@ impl JournalWriter {
         Self::begin(config, thread_id, Some(history))
     }
 
-    /// A journal of a run that is stored, and comes back through [`restore`](Self::restore) or
+    /// Creates the journal of a stored run, to be restored through [`restore`](Self::restore) or
     /// [`revive`](Self::revive).
     #[must_use]
     pub fn of_stored(config: &RunConfig, thread_id: &ThreadId) -> Self {
@@ -74,24 +74,24 @@ impl JournalWriter {
         std::mem::take(&mut self.lines)
     }
 
-    /// Writes an input down without giving it to a machine: for a host that wants the line in its file first. The next
-    /// call is to be [`RunMachine::handle`] and then [`handled`](Self::handled).
+    /// Records an input without passing it to a machine, for a host that wants the line in its file first. Call
+    /// [`RunMachine::handle`] next, and then [`handled`](Self::handled).
     pub fn input(&mut self, input: &Input<'_>, now: Timestamp) {
         write_input(&mut self.lines, now, input);
         self.begin_entry();
     }
 
-    /// Writes down what the machine said to the input.
+    /// Records the machine's result for the input.
     pub fn handled(&mut self, result: &Result<(), Misuse>) {
         if let (Some(open), Err(misuse)) = (&mut self.open, result) {
             open.refused = Some(misuse.to_string());
         }
     }
 
-    /// StepOutputs an input to the machine.
+    /// Passes an input to the machine.
     ///
     /// # Errors
-    /// As [`RunMachine::handle`]; the journal says so too.
+    /// As for [`RunMachine::handle`]; the journal records the error too.
     pub fn handle(
         &mut self,
         machine: &mut RunMachine,
@@ -104,7 +104,7 @@ impl JournalWriter {
         result
     }
 
-    /// Takes the machine's next output. To be called until it gives `None`, after every input.
+    /// Takes the machine's next output. Call this until it returns `None`, after every input.
     #[must_use]
     pub fn poll_output(&mut self, machine: &mut RunMachine) -> Option<Output> {
         let output = machine.poll_output();
@@ -121,7 +121,7 @@ impl JournalWriter {
         output
     }
 
-    /// The run as text, to be stored; a run that comes back from it is known to come from here.
+    /// Returns the run as text for storage. The journal recognises a run that is restored from this text.
     #[must_use]
     pub fn snapshot(&mut self, machine: &RunMachine) -> String {
         let snapshot = machine.snapshot();
@@ -131,10 +131,10 @@ impl JournalWriter {
         snapshot
     }
 
-    /// A stored run on the same host: see [`RunMachine::restore`].
+    /// Restores a stored run on the same host: see [`RunMachine::restore`].
     ///
     /// # Errors
-    /// As [`RunMachine::restore`]; nothing is written then.
+    /// As for [`RunMachine::restore`]; nothing is recorded then.
     pub fn restore(
         &mut self,
         snapshot: &str,
@@ -148,10 +148,10 @@ impl JournalWriter {
         Ok(machine)
     }
 
-    /// A stored run on another host: see [`RunMachine::revive`].
+    /// Revives a stored run on another host: see [`RunMachine::revive`].
     ///
     /// # Errors
-    /// As [`RunMachine::revive`]; nothing is written then.
+    /// As for [`RunMachine::revive`]; nothing is recorded then.
     pub fn revive(
         &mut self,
         snapshot: &str,
@@ -165,10 +165,10 @@ impl JournalWriter {
         Ok(machine)
     }
 
-    /// A stored run on another host, from what a store has of it: see [`RunMachine::revive_from`].
+    /// Revives a stored run on another host from its stored turn: see [`RunMachine::revive_from`].
     ///
     /// # Errors
-    /// As [`RunMachine::revive_from`]; nothing is written then.
+    /// As for [`RunMachine::revive_from`]; nothing is recorded then.
     pub fn revive_from(
         &mut self,
         checkpoint: &str,
@@ -178,7 +178,7 @@ impl JournalWriter {
         now: Timestamp,
     ) -> Result<RunMachine, SnapshotError> {
         let run = AnyRun::read_checkpoint(checkpoint, history, turn, Arc::clone(config))?;
-        // A replay has no store: where the journal does not know the checkpoint, it holds the whole run.
+        // A replay has no store: a checkpoint that the journal does not know is recorded as the complete run.
         let back = match self.known(checkpoint) {
             Some(origin) => self.way_back_from(origin, config),
             None => self.way_back_from(SnapshotOrigin::Snapshot(run.snapshot()), config),
@@ -188,7 +188,7 @@ impl JournalWriter {
         Ok(run.on_new_host(now).into())
     }
 
-    /// Closes the journal: the run is over, or this host leaves it. Nothing is to come after it.
+    /// Closes the journal: the run is over, or this host leaves it. No entry may follow.
     pub fn end(&mut self, machine: &RunMachine) {
         self.close_entry(machine);
         if !std::mem::replace(&mut self.ended, true) {
@@ -214,7 +214,7 @@ impl JournalWriter {
         self.snapshots.push((Digest::of_text(snapshot), origin));
     }
 
-    /// Where a snapshot, or a checkpoint, comes from.
+    /// Returns the origin of a snapshot or a checkpoint, if known.
     fn known(&self, text: &str) -> Option<SnapshotOrigin> {
         let digest = Digest::of_text(text);
         let known = self.snapshots.iter().rev().find(|known| known.0 == digest);
@@ -256,7 +256,7 @@ impl Open {
     }
 }
 
-/// Labels come of the app's own code, which a replay does not have.
+/// Removes labels, which come from the app's own code: a replay does not have it.
 fn forget_labels(output: &mut Value) {
     let blocks = output.pointer_mut("/effect/1/persist/blocks");
     for block in blocks.and_then(Value::as_array_mut).into_iter().flatten() {

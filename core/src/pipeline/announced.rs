@@ -26,19 +26,19 @@ enum Known {
     Open { repeated: usize },
 }
 
-/// What becomes of an event.
+/// The verdict on an event.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Heard {
-    /// It is new.
+    /// The event is new.
     New,
-    /// It was heard before.
+    /// The event repeats an earlier one.
     Before,
-    /// The arguments differ from those that are known: what counts from then on.
+    /// The arguments differ from the known ones; the event holds those that now count.
     Other(Box<Event>),
 }
 
 impl Announced {
-    /// Whether no call is announced again, so that a piece of arguments is new.
+    /// Returns whether no call is announced again, so that any delta of arguments is new.
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -154,7 +154,7 @@ impl Announced {
     }
 }
 
-/// Whether nothing but white space can come behind these arguments.
+/// Returns whether only white space can follow these arguments.
 fn is_complete(arguments: &str) -> bool {
     serde_json::from_str::<serde::de::IgnoredAny>(arguments).is_ok()
 }

@@ -1,8 +1,8 @@
-//! Text, reasoning and arguments that a snapshot of an AG-UI run has in part, and that the stream continues: a backend lets a
-//! client join a run that way.
+//! Text, reasoning and arguments that a snapshot of an AG-UI run has in part, and that the stream continues. A backend
+//! lets a client join a run that way.
 //!
-//! The conversation takes the part from the snapshot. An app that only appends deltas never sees it, so the listener is
-//! given a snapshot without the part, and then the part as a delta. An app that applies snapshots comes to the same.
+//! The conversation takes the part from the snapshot. An app that only appends deltas never sees it, so the listener
+//! gets a snapshot without the part, and then the part as a delta. An app that applies snapshots has the same result.
 
 use crate::conversation::{Conversation, Item};
 use crate::event::{Event, EventRef, Message, MessagesSnapshot, Order};
@@ -16,7 +16,7 @@ const MAX_ITEMS: usize = 16;
 #[serde(transparent)]
 pub(super) struct Joined(Vec<String>);
 
-/// What the listener is given for an event that concerns such items.
+/// The events for the listener instead of an event that concerns such items.
 #[derive(Debug, PartialEq)]
 pub(super) struct Shown {
     /// The snapshot without the parts.
@@ -38,8 +38,8 @@ impl Joined {
         self.0.is_empty()
     }
 
-    /// Takes an event that is about to be applied; returns what the listener is given in addition to the start of an item,
-    /// or instead of a snapshot.
+    /// Takes an event that is about to be applied. Returns the events for the listener in addition to the start of an
+    /// item, or instead of a snapshot.
     pub(super) fn hear(
         &mut self,
         event: &Event,
@@ -101,7 +101,7 @@ impl Joined {
     }
 }
 
-/// What the listener is given for a snapshot that has more of what is open than the stream has brought.
+/// Returns the events for a snapshot that has more of the open items than the stream has brought.
 fn ahead(snapshot: &MessagesSnapshot, order: &Order, conversation: &Conversation) -> Option<Shown> {
     let open = order.open_items();
     let texts = open
@@ -178,7 +178,7 @@ impl Part {
         }
     }
 
-    /// The piece of it that is this text.
+    /// Returns a delta of this item with the text `delta`.
     pub(super) fn piece<'a>(&'a self, delta: &'a str) -> EventRef<'a> {
         match self {
             Self::Text(message_id) => EventRef::TextMessageContent { message_id, delta },

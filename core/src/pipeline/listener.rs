@@ -25,7 +25,7 @@ pub trait Listener {
     }
 }
 
-/// For callers that need the conversation alone.
+/// Ignores everything, for callers that need only the conversation.
 impl Listener for () {
     fn applied(&mut self, _event: EventRef<'_>, _applied: &Applied, _conversation: &Conversation) {}
     fn moving(&mut self, _conversation: &Conversation) {}

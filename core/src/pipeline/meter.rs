@@ -1,4 +1,4 @@
-//! How much one answer may bring.
+//! Limits the size of one answer.
 
 use crate::conversation::Conversation;
 use crate::dialect::{AnswerLimit, ITEM};
@@ -6,9 +6,9 @@ use crate::event::weight;
 use crate::event::{Event, EventRef, Message, MessageContent, REPLACED};
 use serde::{Deserialize, Serialize};
 
-/// How much one answer may bring: what one stream says, over all the connections that it takes.
+/// The limits of one answer, which is one stream over all its connections.
 ///
-/// A model that never stops, or an agent that means harm, would otherwise fill the memory.
+/// Without them, a model that never stops or a malicious agent would fill the memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct AnswerLimits {
@@ -21,10 +21,10 @@ pub struct AnswerLimits {
 }
 
 impl Default for AnswerLimits {
-    /// 32 MiB and 1,000 calls.
+    /// Returns 32 MiB and 1,000 calls.
     ///
-    /// A million tokens, more than any model says at a time, are some 5 MB; an agent that works for hours and tells the
-    /// results of its own tools comes to more. No model asks for a thousand things at once.
+    /// A million tokens, more than any model writes at a time, are some 5 MB. An agent that works for hours and reports
+    /// the results of its own tools needs more. No model makes a thousand calls at once.
     fn default() -> Self {
         Self {
             bytes: 32 << 20,
@@ -33,7 +33,7 @@ impl Default for AnswerLimits {
     }
 }
 
-/// What an answer has brought.
+/// The size of an answer so far.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Meter {
     limits: AnswerLimits,
@@ -49,7 +49,8 @@ impl Meter {
         }
     }
 
-    /// Counts an event. Whether there is room for it; once there was none, there is none for any other.
+    /// Counts an event. Returns whether there is room for it; after the first event without room there is none for any
+    /// other.
     #[inline]
     pub(super) fn takes(&mut self, event: EventRef<'_>) -> bool {
         let more = match event {
@@ -62,7 +63,7 @@ impl Meter {
         self.is_within()
     }
 
-    /// Whether the answer has stayed within its limits.
+    /// Returns whether the answer has stayed within its limits.
     #[inline]
     pub(super) fn is_within(&self) -> bool {
         self.bytes <= self.limits.bytes && self.calls <= self.limits.calls
@@ -96,7 +97,7 @@ impl Meter {
         }
     }
 
-    /// What an event put in the place of `before` bytes of the conversation.
+    /// Notes that an event replaced `before` bytes of the conversation by `after` bytes.
     pub(super) fn replaced(&mut self, before: u64, after: u64) {
         self.bytes = self.bytes.saturating_sub(before).saturating_add(after);
     }
@@ -115,8 +116,8 @@ impl Meter {
     }
 }
 
-/// The bytes of what this event changes as a whole, as they stand: the shared state, or an activity. `None` for an event
-/// that changes neither.
+/// Returns the present size in bytes of the shared state or activity that this event changes. Returns `None` for an
+/// event that changes neither.
 pub(super) fn changeable(event: &Event, conversation: &Conversation) -> Option<u64> {
     let activity = |id: &str| match conversation.message(id) {
         Some(Message::Activity(activity)) => activity

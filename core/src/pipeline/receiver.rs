@@ -1,4 +1,4 @@
-//! The events of one frame: checked, applied and told.
+//! Checks, applies and reports the events of one frame.
 
 use super::announced::{Announced, Heard};
 use super::joined::{Joined, Part, Shown};
@@ -19,7 +19,7 @@ use serde::de::IgnoredAny;
 const OTHER_ARGUMENTS: &str =
     "a tool call was announced again with other arguments: these count from now on";
 
-/// What one frame says, on its way to the conversation and to whoever listens.
+/// Takes the events of one frame to the conversation and to the listener.
 pub(super) struct Receiver<'a> {
     pub(super) verifier: &'a mut Verifier,
     pub(super) conversation: &'a mut Conversation,
@@ -42,7 +42,7 @@ impl Sink for Receiver<'_> {
     }
 
     fn warning(&mut self, message: &str) {
-        // What is said again was warned of before.
+        // A repeated event has caused its warning before.
         if !self.rejoin.as_deref().is_some_and(Rejoin::is_behind) {
             self.listener.warning(message);
         }
@@ -70,7 +70,7 @@ impl Receiver<'_> {
         self.go_on()
     }
 
-    /// Whether the stream may go on after a frame.
+    /// Checks whether the stream may continue after a frame.
     #[cold]
     fn go_on(&self) -> Result<(), DecodeError> {
         self.meter.check()?;
@@ -146,7 +146,7 @@ impl Receiver<'_> {
             Passed::Synced => {
                 let asked = self.conversation.asked();
                 self.judged(event)?;
-                // A call that the snapshot brought began while nobody listened, in this hop.
+                // The snapshot brought calls that began in this hop while the stream was broken.
                 self.conversation.adopt_calls_beyond(asked);
                 Ok(())
             }
@@ -190,10 +190,10 @@ impl Receiver<'_> {
         self.apply_as(event, event);
     }
 
-    /// Applies an event, and gives the listener another in its place.
+    /// Applies an event, and passes another to the listener.
     #[inline]
     fn apply_as(&mut self, event: EventRef<'_>, shown: EventRef<'_>) {
-        // What there is no room for is not applied, nor is anything after it: the frame is the stream's last.
+        // An event without room is not applied, nor is any after it: the frame is the stream's last.
         if !self.meter.takes(event) {
             return;
         }
@@ -238,7 +238,8 @@ impl Receiver<'_> {
     }
 }
 
-/// Whether an event brings something that an app can have shown: not that the run, or a message, begins or is over.
+/// Returns whether an event brings something that an app can have shown: not that the run, or a message, begins or is
+/// over.
 fn is_content(event: &Event) -> bool {
     !matches!(
         event,
@@ -251,7 +252,8 @@ fn is_content(event: &Event) -> bool {
     )
 }
 
-/// A piece of a call that is not open is said by the call's id, so that the host can tell which.
+/// Reports a finding. A delta of a call that is not open is reported with the call's id, so that the host can identify
+/// it.
 #[cold]
 fn tell(finding: &Finding, frame: u64, event: EventRef<'_>, listener: &mut dyn Listener) {
     let call: Option<&str> = match event {

@@ -1,4 +1,4 @@
-//! How a stream that broke off goes on, where the backend does not simply go on after the last event.
+//! Resumes a stream that broke off, where the backend does not simply continue after the last event.
 
 use super::passed::Passed;
 use super::replay::Replay;
@@ -8,13 +8,13 @@ use crate::dialect::{DecodeError, Resumption};
 use crate::event::{EventRef, Order};
 use serde::{Deserialize, Serialize};
 
-/// What a stream needs to go on after a break.
+/// The state that a stream needs to resume after a break.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Rejoin {
     way: Way,
     /// The body that is read has brought something new.
     has_gone_on: bool,
-    /// Why the body does not go on with what the stream had said.
+    /// Why the body does not continue what the stream has brought so far.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     differs: Option<String>,
 }
@@ -27,7 +27,7 @@ enum Way {
 }
 
 impl Rejoin {
-    /// What this way to go on needs, if it needs anything.
+    /// Returns the state for this kind of resumption, if it needs any.
     pub(super) fn by(resumption: Resumption) -> Option<Box<Self>> {
         let way = match resumption {
             Resumption::Replay => Way::Replay(Replay::default()),
@@ -42,7 +42,7 @@ impl Rejoin {
         }))
     }
 
-    /// Another body begins.
+    /// Notes that another body begins.
     pub(super) fn reopen(&mut self) {
         self.has_gone_on = false;
         match &mut self.way {
@@ -51,7 +51,7 @@ impl Rejoin {
         }
     }
 
-    /// Whether the body has not come to where the stream broke off.
+    /// Returns whether the body has not reached the place where the stream broke off.
     pub(super) fn is_behind(&self) -> bool {
         match &self.way {
             Way::Replay(replay) => replay.is_behind(),
@@ -63,7 +63,7 @@ impl Rejoin {
         self.has_gone_on
     }
 
-    /// Judges an event of the body.
+    /// Decides what to do with an event of the body.
     pub(super) fn pass(
         &mut self,
         event: EventRef<'_>,
@@ -90,7 +90,7 @@ impl Rejoin {
         }
     }
 
-    /// Whether all that was passed goes on with what the stream had said.
+    /// Checks that all events since the break continue what the stream has brought so far.
     pub(super) fn agrees(&self) -> Result<(), DecodeError> {
         match &self.differs {
             Some(reason) => Err(DecodeError::Resumed {

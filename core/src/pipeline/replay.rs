@@ -1,25 +1,25 @@
-//! A backend that sends a run's events from the first one on again: what was seen of them is dropped.
+//! Resumes from a backend that sends a run's events again from the first one: the events that were seen are dropped.
 //!
-//! It may cut the pieces of a message otherwise than before, as backends that merge deltas in their logs do. So pieces
-//! are compared by what they add up to, and all other events one by one.
+//! The backend may split a message into other deltas than before, as backends that merge deltas in their logs do. So
+//! deltas are compared by their joined text, and all other events one by one.
 
 use super::passed::Passed;
 use crate::event::{Event, EventRef};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// What a stream has said, as far as it is needed to know it again.
+/// The digests of a stream's events, to recognise them again.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Replay {
-    /// Digests of the events that are no pieces, in order.
+    /// The digests of the events other than deltas, in order.
     whole: Vec<u64>,
     items: Vec<Item>,
-    /// Where the replay stands; `None` while there is none.
+    /// The progress of the replay; `None` while there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     again: Option<Again>,
 }
 
-/// What the pieces of an item add up to.
+/// The joined deltas of an item.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Item {
     kind: Kind,
@@ -37,7 +37,7 @@ enum Kind {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Again {
     whole: usize,
-    /// One for each of the items.
+    /// One entry for each of the items.
     items: Vec<Sum>,
 }
 
@@ -120,7 +120,7 @@ impl Replay {
         })
     }
 
-    /// The replay is over where all was said again.
+    /// Ends the replay once all events were repeated.
     fn leave(&mut self) {
         if self.again.is_some() && self.is_caught_up() {
             self.again = None;
@@ -129,7 +129,7 @@ impl Replay {
 
     fn item(&mut self, kind: Kind, id: &str) -> usize {
         let is_it = |item: &Item| item.kind == kind && item.id == id;
-        // Most pieces go to the item that began last.
+        // Most deltas belong to the item that began last.
         if let Some(at) = self.items.iter().rposition(is_it) {
             return at;
         }
@@ -144,7 +144,7 @@ impl Replay {
         self.items.len() - 1
     }
 
-    /// How much of a piece was said before, in bytes.
+    /// Returns how many bytes of a delta were received before.
     fn piece(&mut self, kind: Kind, id: &str, delta: &str) -> Result<usize, String> {
         let at = self.item(kind, id);
         let said = &mut self.items[at].said;
@@ -172,7 +172,7 @@ impl Replay {
         Ok(known)
     }
 
-    /// Returns whether an event that is no piece repeats the next one of the stream that broke off, and counts it.
+    /// Returns whether an event other than a delta repeats the next one of the stream that broke off, and counts it.
     fn check_repeated(&mut self, event: &Event) -> Result<bool, String> {
         let digest = digest(event);
         let Some(again) = &mut self.again else {
@@ -207,7 +207,7 @@ impl Replay {
     }
 }
 
-/// A piece without its first bytes.
+/// Returns a delta without its first `known` bytes.
 fn rest(event: EventRef<'_>, known: usize) -> Event {
     let mut event = event.to_event();
     let delta = match &mut event {
@@ -220,7 +220,7 @@ fn rest(event: EventRef<'_>, known: usize) -> Event {
     event
 }
 
-/// What an event says, without when it was sent and what it was made from.
+/// Returns the digest of an event without its timestamp and its raw event.
 fn digest(event: &Event) -> u64 {
     let mut value = serde_json::to_value(event).unwrap_or_default();
     if let Value::Object(fields) = &mut value {

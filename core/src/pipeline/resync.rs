@@ -1,7 +1,7 @@
-//! A backend that says how things stand, with a `MESSAGES_SNAPSHOT`, and goes on from there.
+//! Resumes from a backend that sends the current state in a `MESSAGES_SNAPSHOT` and continues from there.
 //!
-//! What began and what ended while nobody listened is not said again. So that whoever follows the events sees each
-//! thing begin once and end once, the lacking beginnings and ends are put in their places.
+//! The backend does not repeat what began or ended while the stream was broken. The missing start and end events are
+//! inserted, so that a client sees each item begin once and end once.
 
 use super::passed::Passed;
 use crate::conversation::Conversation;
@@ -18,9 +18,9 @@ pub(super) enum Resync {
     /// The stream never broke off.
     #[default]
     Unbroken,
-    /// A body has begun, and has not said how things stand.
+    /// A body has begun, and has not sent its snapshot.
     Behind,
-    /// It has.
+    /// The body has sent its snapshot.
     Rejoined,
 }
 
@@ -42,7 +42,7 @@ impl Resync {
         let is_running = order.phase() == Phase::Active;
         match (*self, event) {
             (Self::Unbroken, _) => Ok(Passed::Taken),
-            // It stands for the one that was seen.
+            // The client has already seen the run begin.
             (_, EventRef::Whole(Event::RunStarted(_))) if is_running => Ok(Passed::Dropped),
             (Self::Behind, EventRef::Whole(event)) => match event {
                 Event::MessagesSnapshot(_) => {
@@ -69,7 +69,7 @@ fn too_early(kind: &str) -> String {
     )
 }
 
-/// What lies around an event of a body that has said how things stand.
+/// Returns the start events missing around an event of a body that has sent its snapshot.
 fn joined(event: EventRef<'_>, order: &Order, conversation: &Conversation) -> Passed {
     let passed = within_subagent(event, order, conversation);
     let subagent = match event {
@@ -244,7 +244,7 @@ fn call_start(id: &str, order: &Order, conversation: &Conversation) -> Option<Ev
     Some(start.into())
 }
 
-/// The ends of what was seen to begin, and ended while nobody listened.
+/// Returns the end events of the items that began before the break and ended during it.
 fn ends(order: &Order) -> Vec<Event> {
     let open = order.open_items();
     let messages = open.messages.into_iter().map(|message_id| {

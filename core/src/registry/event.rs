@@ -39,7 +39,7 @@ pub enum RegistryEvent {
         /// The thread.
         key: ThreadKey,
     },
-    /// An input came with a stale handle, and changed nothing.
+    /// An input arrived with a stale handle, and changed nothing.
     StaleInput(Stale),
     /// A run could not be disposed of. Its replacement is not affected.
     DisposalFailed {

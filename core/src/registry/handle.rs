@@ -11,7 +11,7 @@ pub struct RunVersion {
     pub hop: u32,
 }
 
-/// For logs: `generation.hop`.
+/// Formats the version for logs: `generation.hop`.
 impl fmt::Display for RunVersion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{}", self.generation, self.hop)
@@ -67,7 +67,7 @@ impl RunHandle {
     }
 }
 
-/// For logs: `thread#generation.hop`.
+/// Formats the handle for logs: `thread#generation.hop`.
 impl fmt::Display for RunHandle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}#{}", self.key, self.version())

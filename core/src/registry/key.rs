@@ -61,7 +61,7 @@ impl From<&String> for ThreadKey {
     }
 }
 
-/// For logs: `thread`, or `server/room/thread`. Not to be taken apart again: an id may hold a slash.
+/// Formats the key for logs: `thread`, or `server/room/thread`. Do not parse it: an id may contain a slash.
 impl fmt::Display for ThreadKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.server.is_empty() && self.room.is_empty() {

@@ -69,22 +69,22 @@ impl RunRegistry {
         Registered { handle, replaced }
     }
 
-    /// The run goes on under a new handle, with the hop raised, if `old` still owns the thread.
+    /// Replaces the run's handle, with the hop raised, if `old` still owns the thread.
     ///
-    /// The new handle is in place when this returns: dispose of the old one's resources afterwards, and tell
-    /// [`disposal_failed`](Self::disposal_failed) if that fails. For the user it is the same turn:
+    /// The new handle is in place when this returns: dispose of the old one's resources afterwards, and call
+    /// [`disposal_failed`](Self::disposal_failed) if that fails. For the user the turn stays the same:
     /// [`RegistryEvent::RunContinued`], never `RunStarted`.
     ///
     /// # Errors
-    /// Someone else owns the thread, or nobody; nothing was changed.
+    /// Another handle owns the thread, or none does; nothing was changed.
     pub fn replace(&mut self, old: &RunHandle) -> Result<RunHandle, Stale> {
         self.replace_quietly(old).inspect_err(Stale::trace)
     }
 
-    /// Whether what came with the handle may be fed to its run.
+    /// Checks that an input with this handle may be fed to its run.
     ///
     /// # Errors
-    /// The handle is stale: drop what came with it.
+    /// The handle is stale: drop the input.
     pub fn check(&mut self, handle: &RunHandle) -> Result<(), Stale> {
         self.check_quietly(handle).inspect_err(Stale::trace)
     }
@@ -98,7 +98,8 @@ impl RunRegistry {
             .inspect_err(Stale::trace)
     }
 
-    /// The host could not dispose of a run. That undoes nothing; it is traced, and said as an event.
+    /// Reports that the host could not dispose of a run. Nothing is undone; the failure is traced, and reported as an
+    /// event.
     pub fn disposal_failed(&mut self, handle: &RunHandle, message: &str) {
         self.disposal_failed_quietly(handle, message);
         trace_disposal(handle, message);
@@ -131,7 +132,7 @@ impl RunRegistry {
         self.looked_at.as_ref()
     }
 
-    /// Whether a run has ended in the thread since the user last looked at it.
+    /// Returns whether a run has ended in the thread since the user last looked at it.
     #[must_use]
     pub fn unread(&self, key: &ThreadKey) -> bool {
         self.unread.contains(key)
@@ -150,7 +151,7 @@ impl RunRegistry {
         run
     }
 
-    /// Takes the next event. To be called until it gives `None`, after every call.
+    /// Takes the next event. Call this until it returns `None`, after every call.
     #[must_use]
     pub fn poll_event(&mut self) -> Option<RegistryEvent> {
         self.events.pop()
@@ -200,7 +201,7 @@ impl RunRegistry {
                 generation: old.generation(),
                 hop,
             },
-            // No more hops to count: a new generation keeps the old handle from being good again.
+            // The hop counter is at its maximum: a new generation keeps the old handle from becoming valid again.
             None => RunVersion {
                 generation: self.next_generation(),
                 hop: old.hop(),

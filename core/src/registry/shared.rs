@@ -30,12 +30,12 @@ impl From<RunRegistry> for SharedRegistry {
 }
 
 impl SharedRegistry {
-    /// No call panics half-way, so what a thread's panic left behind is whole.
+    /// No call panics half-way, so the data is consistent even after a thread's panic.
     pub(super) fn lock(&self) -> MutexGuard<'_, RunRegistry> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A copy as things stand, to be stored.
+    /// Returns a copy of the present registry, for storage.
     #[must_use]
     pub fn snapshot(&self) -> RunRegistry {
         self.lock().clone()
@@ -49,7 +49,7 @@ impl SharedRegistry {
     /// See [`RunRegistry::replace`].
     ///
     /// # Errors
-    /// Someone else owns the thread, or nobody; nothing was changed.
+    /// Another handle owns the thread, or none does; nothing was changed.
     pub fn replace(&self, old: &RunHandle) -> Result<RunHandle, Stale> {
         let replaced = self.lock().replace_quietly(old);
         replaced.inspect_err(Stale::trace)
@@ -58,7 +58,7 @@ impl SharedRegistry {
     /// See [`RunRegistry::check`].
     ///
     /// # Errors
-    /// The handle is stale: drop what came with it.
+    /// The handle is stale: drop the input.
     pub fn check(&self, handle: &RunHandle) -> Result<(), Stale> {
         let checked = self.lock().check_quietly(handle);
         checked.inspect_err(Stale::trace)

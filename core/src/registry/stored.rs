@@ -17,7 +17,7 @@ pub(super) struct Stored {
 /// The highest generation that is read: every language's numbers hold it, and as many again are left and more.
 const MAX_GENERATION: u64 = 1 << 53;
 
-/// Why a stored registry is refused: it would break the rules that the registry keeps.
+/// The reasons why a stored registry is refused: it would break the registry's rules.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum StoredError {
     #[error(

@@ -1,25 +1,25 @@
-//! What the model checker leaves out of a run when it asks whether two are alike.
+//! The parts of a run that the model checker leaves out when it compares two runs.
 
 use super::protocol::EffectId;
 use serde::Serialize;
 use std::hash::{Hash, Hasher};
 use std::io;
 
-/// What the canonical form leaves out.
+/// The parts that the canonical form leaves out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Abstraction {
-    /// When the timers are due, and what time it is. Any timer may then fire at any moment.
+    /// The due times of the timers, and the present time. Any timer may then fire at any moment.
     pub time: bool,
-    /// How many blocks are stored: sequence numbers count from there.
+    /// The number of stored blocks: sequence numbers count from there.
     pub numbers: bool,
-    /// What was said in hops that are over, the texts of blocks, and how much was recorded.
+    /// The texts of finished hops and of blocks, and the recorded lengths.
     pub history: bool,
-    /// What came of calls that are done, until the next hop's request is made of it.
+    /// The results of finished calls, until the next hop's request is built from them.
     pub results: bool,
 }
 
 impl Abstraction {
-    /// Leaves out all that it may.
+    /// Leaves out all of them.
     pub const ALL: Self = Self {
         time: true,
         numbers: true,

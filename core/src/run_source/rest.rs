@@ -27,22 +27,22 @@ pub trait RunRequests {
 /// A thread that a backend has made.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CreatedThread {
-    /// Its id.
+    /// The thread's id.
     pub thread_id: ThreadId,
-    /// Its first run, if the backend made that with it: the run that the first hop asks for.
+    /// The thread's first run, if the backend created one with it: the run that the first hop asks for.
     pub run_id: Option<RunId>,
-    /// The state that it begins with; null if there is none.
+    /// The initial state; null if there is none.
     pub state: Value,
 }
 
-/// Why a backend gave no thread or run.
+/// The reasons why a backend provided no thread or run.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum RunSourceError {
-    /// It answered with a status other than 2xx.
+    /// The backend answered with a status other than 2xx.
     #[error("the backend refused: {0}")]
     Refused(ApiError),
-    /// Its answer is not what it should be.
+    /// The backend's answer has an unexpected form.
     #[error("the backend's answer cannot be read: {0}")]
     Unreadable(String),
 }

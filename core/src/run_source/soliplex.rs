@@ -16,7 +16,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// One room of a Soliplex server.
+/// A room of a Soliplex server.
 ///
 /// ```
 /// use stepwell_core::run_source::{RunRequests, Soliplex};
@@ -40,11 +40,11 @@ pub struct Soliplex {
 /// A run that the server has kept.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SoliplexRun {
-    /// Its id.
+    /// The run's id.
     pub run_id: RunId,
     /// The messages that the run was given.
     pub messages: Vec<Message>,
-    /// What it said, as the server kept it: AG-UI events.
+    /// The run's AG-UI events, as the server kept them.
     pub events: Vec<Value>,
 }
 
@@ -68,7 +68,7 @@ impl Soliplex {
         self
     }
 
-    /// Where the room's runs are: an address for each, and streams that go on after the last event seen.
+    /// Returns the endpoint of the room's runs: an address for each, and streams that resume after the last event seen.
     #[must_use]
     pub fn endpoint(&self) -> Endpoint {
         let mut quirks = Quirks::default();
@@ -104,7 +104,7 @@ impl Soliplex {
         Ok(runs.into_iter().map(|run| run.run_id).collect())
     }
 
-    /// Asks what a run was given and what it said.
+    /// Builds the request for a run's input and events.
     #[must_use]
     pub fn get_run(&self, thread_id: &ThreadId, run_id: &RunId) -> HttpRequest {
         self.request("GET", &[thread_id, run_id], None)
@@ -123,14 +123,14 @@ impl Soliplex {
         })
     }
 
-    /// The conversation of a thread from its runs, oldest first, to go on with. What an event says that cannot be read is
-    /// left out, and said in the trace.
+    /// Rebuilds the conversation of a thread from its runs, oldest first, to continue it. An event that cannot be read
+    /// is skipped, and noted in the trace.
     #[must_use]
     pub fn conversation(thread_id: &ThreadId, runs: &[SoliplexRun]) -> Conversation {
         let mut conversation = Conversation::default();
         for run in runs {
             for message in &run.messages {
-                // The app's instructions are its own, and sent anew with each run.
+                // The app's instructions are not part of the history: they are sent again with each run.
                 if !matches!(message, Message::System(_) | Message::Developer(_)) {
                     let _ = conversation.push(message.clone());
                 }
@@ -252,7 +252,7 @@ struct Run {
     events: Option<Vec<Value>>,
 }
 
-/// What the server keeps of a run's input, in the words of AG-UI.
+/// A run's input as the server keeps it, in the terms of AG-UI.
 #[derive(Default, Deserialize)]
 struct RunInput {
     #[serde(default)]

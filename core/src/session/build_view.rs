@@ -12,7 +12,7 @@ impl SessionView {
     /// Builds the view of a path of stored turns, the oldest first.
     ///
     /// # Errors
-    /// The turns are no path, or their blocks do not fit together.
+    /// The turns do not form a path, or their blocks do not fit together.
     pub fn of<'a>(
         path: impl IntoIterator<Item = &'a Turn>,
         options: &ViewOptions,

@@ -101,7 +101,7 @@ impl MessageBuilder {
     }
 
     /// Leaves the calls of an unfinished turn without a result if none is stored, to show a turn that another process
-    /// drives. By default the model is told that the outcome of such a call is unknown.
+    /// drives. By default such a call gets a result for the model: the outcome is unknown.
     #[must_use]
     pub fn keep_open_calls(mut self) -> Self {
         self.keeps_open_calls = true;
@@ -112,7 +112,7 @@ impl MessageBuilder {
     /// of the last hop.
     ///
     /// # Errors
-    /// The turns are no path, or their blocks do not fit together.
+    /// The turns do not form a path, or their blocks do not fit together.
     pub fn conversation<'a>(
         &self,
         path: impl IntoIterator<Item = &'a Turn>,
@@ -128,7 +128,7 @@ impl MessageBuilder {
     /// Builds the messages of a path, the oldest turn first.
     ///
     /// # Errors
-    /// As [`conversation`](Self::conversation).
+    /// As for [`conversation`](Self::conversation).
     pub fn messages<'a>(
         &self,
         path: impl IntoIterator<Item = &'a Turn>,

@@ -1,14 +1,14 @@
-//! How the model is shown the results of earlier turns.
+//! Formats the results of earlier turns for the model.
 
 use crate::conversation::Conversation;
 use crate::event::{Message, MessageContent};
 use crate::{MessageId, ToolCallId};
 use std::collections::BTreeMap;
 
-/// Gives a result the form in which the model is shown it.
+/// Formats a result for the model.
 pub(super) type ResultFormatter = dyn Fn(&FormattedResult<'_>) -> MessageContent + Send + Sync;
 
-/// A stored result that is to be given another form.
+/// A stored result that should be formatted differently.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct FormattedResult<'a> {
@@ -16,13 +16,13 @@ pub struct FormattedResult<'a> {
     pub tool: &'a str,
     /// The arguments as the model wrote them.
     pub arguments: &'a str,
-    /// The result as the model was shown it.
+    /// The result as the model got it.
     pub content: &'a MessageContent,
-    /// Whether it is an error.
+    /// Whether the result is an error.
     pub is_error: bool,
 }
 
-/// Gives every result of a tool its form.
+/// Formats every result of a tool.
 pub(super) fn format_results(
     conversation: &mut Conversation,
     tool: &str,

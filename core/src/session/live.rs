@@ -55,7 +55,7 @@ impl LiveSession {
     /// Creates a session that continues stored turns, the oldest first.
     ///
     /// # Errors
-    /// The turns are no path, or their blocks do not fit together.
+    /// The turns do not form a path, or their blocks do not fit together.
     pub fn of<'a>(
         path: impl IntoIterator<Item = &'a Turn>,
         options: ViewOptions,

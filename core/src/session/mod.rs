@@ -1,9 +1,9 @@
 //! Sessions: stored turns as a tree, as the history of the next run, and as the view of the user.
 //!
-//! A store keeps turns ([`Turn`]), each with the blocks that the run gave out to be stored
-//! ([`Effect::Persist`](crate::run::Effect::Persist)). The turns of a thread are a tree ([`TurnTree`]), and a path of the tree
-//! is a conversation: [`MessageBuilder`] builds the history for the next run, and [`SessionView`] the view of the user.
-//! While a turn runs, [`LiveSession`] builds the same view from its events.
+//! A store keeps turns ([`Turn`]), each with the blocks that the run emitted to be stored
+//! ([`Effect::Persist`](crate::run::Effect::Persist)). The turns of a thread are a tree ([`TurnTree`]), and a path of
+//! the tree is a conversation: [`MessageBuilder`] builds the history for the next run, and [`SessionView`] the view of
+//! the user. While a turn runs, [`LiveSession`] builds the same view from its events.
 
 mod build_view;
 mod builder;

@@ -15,7 +15,8 @@ pub fn title<'a>(messages: impl IntoIterator<Item = &'a Message>) -> String {
     said.map_or_else(String::new, |text| one_line(&plain(&text), LONGEST))
 }
 
-/// What the user wrote themselves, without the text files that go with it; of files alone, the name of the first.
+/// Returns the text that the user wrote, without the text files attached to it; the name of the first file if there is
+/// no text.
 fn own_words(content: &MessageContent) -> String {
     let MessageContent::Parts(parts) = content else {
         return content.to_text();
@@ -79,14 +80,14 @@ fn plain(text: &str) -> String {
     plain
 }
 
-/// What comes after a tag or a comment, of which the `<` was read.
+/// Returns the text after a tag or a comment whose `<` was read.
 fn tag(rest: &str) -> Option<&str> {
     let is_tag = rest.starts_with(|c: char| c.is_ascii_alphabetic() || matches!(c, '/' | '!'));
     let end = rest.find('>').filter(|_| is_tag)?;
     Some(&rest[end + 1..])
 }
 
-/// The words of a link, of which the `[` was read, and what comes after it.
+/// Returns the text of a link whose `[` was read, and the text after the link.
 fn link(rest: &str) -> Option<(&str, &str)> {
     let (words, behind) = rest.split_once(']')?;
     let behind = behind.strip_prefix('(')?;

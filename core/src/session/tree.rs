@@ -29,7 +29,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// let mut tree = TurnTree::new(turns)?;
 /// let ids = |path: Vec<&Turn>| path.iter().map(|turn| turn.id.to_string()).collect::<Vec<_>>();
 /// assert_eq!(ids(tree.shown()), ["a", "b2"]);
-/// // "2 of 2", for the arrows beside the message.
+/// // "2 of 2", for the arrows next to the message.
 /// let siblings: Vec<_> = tree.siblings("b2")?.map(|turn| turn.id.as_str()).collect();
 /// assert_eq!(siblings, ["b", "b2"]);
 /// tree.show("b")?;
@@ -50,7 +50,8 @@ impl TurnTree {
     /// Builds the tree from turns in any order.
     ///
     /// # Errors
-    /// The turns are no tree: two have one id, a parent is missing, or some form a cycle. Or the blocks of a turn have a gap.
+    /// The turns do not form a tree: two have one id, a parent is missing, or there is a cycle. Or the blocks of a turn
+    /// have a gap.
     pub fn new(turns: Vec<Turn>) -> Result<Self, SessionError> {
         let mut places = BTreeMap::new();
         for (at, turn) in turns.iter().enumerate() {
@@ -104,7 +105,7 @@ impl TurnTree {
     /// Adds a turn that follows one of the tree, or none, and shows it.
     ///
     /// # Errors
-    /// Its id is taken, its parent is missing, or its blocks have a gap. The tree is unchanged.
+    /// The turn's id is taken, its parent is missing, or its blocks have a gap. The tree is unchanged.
     pub fn add(&mut self, turn: Turn) -> Result<(), SessionError> {
         in_sequence(&turn)?;
         if self.places.contains_key(&turn.id) {
@@ -157,7 +158,7 @@ impl TurnTree {
     /// There is no such turn.
     pub fn path_to(&self, id: &str) -> Result<Vec<&Turn>, SessionError> {
         let mut path = vec![self.known(id)?];
-        // It ends, since there is no circle.
+        // The loop ends, since there is no cycle.
         while let Some(parent) = path.last().and_then(|turn| turn.parent.as_ref())
             && let Some(turn) = self.turn(parent)
         {

@@ -61,7 +61,7 @@ pub struct MessageView {
     pub role: Role,
     /// The content.
     pub content: MessageContent,
-    /// What an agent shows of its work; only for an activity.
+    /// The agent's view of its work; only for an activity.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub activity: Option<ActivityView>,
     /// The tool calls of the message, in order.
@@ -90,7 +90,7 @@ pub enum Role {
     Activity,
 }
 
-/// What an agent shows of its work.
+/// An agent's view of its work.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub struct ActivityView {

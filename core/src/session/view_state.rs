@@ -1,4 +1,4 @@
-//! What a view is drawn from: the conversation as it was shown, its turns, and how its calls stand.
+//! The data of a view: the conversation as it was shown, its turns, and the state of its calls.
 
 use super::title::title;
 use super::view::{
@@ -19,21 +19,22 @@ use std::collections::BTreeMap;
 pub(super) struct ViewState {
     pub(super) conversation: Conversation,
     pub(super) turns: Vec<TurnState>,
-    /// Which turn brought a message: its place among the turns.
+    /// The index of the turn that brought each message.
     brought: BTreeMap<MessageId, usize>,
-    /// An agent has put other messages in the place of some: new ones may stand anywhere.
+    /// An agent has replaced some messages: new ones may be anywhere.
     pub(super) is_rewritten: bool,
     executions: BTreeMap<Asked, Execution>,
     /// The calls by their places.
     calls: BTreeMap<(RunId, CallKey), Asked>,
-    /// Which message asked last under an id, as far as blocks say: the conversation may be ahead of what is stored.
+    /// The message that last asked for each call id, according to the blocks: the conversation may be ahead of the
+    /// store.
     stored: BTreeMap<ToolCallId, MessageId>,
 }
 
 #[derive(Clone, Debug)]
 pub(super) struct TurnState {
     pub(super) view: TurnView,
-    /// Its text has come as it is shown, not as it was written.
+    /// The turn's text arrived as shown, not as written.
     pub(super) is_live: bool,
 }
 
@@ -43,7 +44,7 @@ type Asked = (MessageId, ToolCallId);
 /// Results by their calls, and whether they are errors.
 type Answers<'a> = BTreeMap<(&'a MessageId, &'a ToolCallId), (&'a MessageContent, bool)>;
 
-/// How a call stands.
+/// The status of a call.
 #[derive(Clone, Debug)]
 pub(super) struct Execution {
     label: Option<String>,
@@ -82,7 +83,7 @@ impl ViewState {
         if let Some(history) = &turn.history {
             self.conversation = history.conversation();
         }
-        // A call that has no result is shown as it stands.
+        // A call without a result is shown as it is.
         let _ = replay_turn(turn, &mut self.conversation)?;
         let mut blocks = turn.blocks.iter().map(|block| &block.block.content);
         self.is_rewritten = blocks.any(|content| {
@@ -114,7 +115,7 @@ impl ViewState {
         }
     }
 
-    /// What a stored block says of a call.
+    /// Notes the part of a stored block that concerns a call.
     pub(super) fn note_block(&mut self, turn: &RunId, block: &Block, at: Timestamp) {
         let (call, tool_call_id) = match &block.content {
             BlockContent::ToolUse {
@@ -226,7 +227,8 @@ impl ViewState {
         }
     }
 
-    /// An agent has answered a call itself. What it said is in the conversation, where it may change it.
+    /// Notes that an agent has answered a call itself. The result is in the conversation, where the agent may change
+    /// it.
     pub(super) fn note_answer(&mut self, tool_call_id: &ToolCallId, now: Timestamp) {
         if let Some(owner) = self.conversation.owner(tool_call_id).cloned() {
             let execution = self.execution((owner, tool_call_id.clone()), now);
@@ -265,7 +267,7 @@ impl ViewState {
         Some(self.execution(asked, at))
     }
 
-    /// What the user is shown.
+    /// Returns the view for the user.
     pub(super) fn view(&self, options: &ViewOptions) -> SessionView {
         let messages = self.conversation.messages();
         let answers = self.answers();
@@ -385,11 +387,11 @@ impl ViewState {
         let answer = answers.get(&(&said.id, &call.id));
         let status = match (known, answer) {
             (Some(known), _) if known.status.is_final() => known.status,
-            // It was never run.
+            // The call never ran.
             (_, Some((_, true))) if is_cut(said.metadata.as_ref()) => ToolCallStatus::Cancelled,
             (_, Some((_, true))) => ToolCallStatus::Failed,
             (_, Some((_, false))) => ToolCallStatus::Completed,
-            // What the agent does with its own calls it need not say.
+            // The agent need not report what it does with its own calls.
             _ if turn.is_none_or(|turn| turn.view.status != TurnStatus::Streaming) => {
                 ToolCallStatus::Completed
             }

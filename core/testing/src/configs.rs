@@ -33,7 +33,7 @@ pub struct Setting {
 /// Configurations with three tools: `work`, `look`, which is idempotent, and `ask`, which the user must allow. They speak
 /// AG-UI or OpenAI's chat, with and without a store, hooks, typed answers, limits and all policies.
 pub fn settings() -> impl Strategy<Value = Setting> {
-    // What takes steps of its own, or ends a run early, is rare, so that runs come far.
+    // Options that add steps, or end a run early, are rare, so that runs get far.
     let flags = (
         any::<bool>(),
         any::<bool>(),
@@ -180,7 +180,7 @@ impl Setting {
                 .decoded_by_host(self.output.is_multiple_of(2));
             config.output = Some(output);
         }
-        // So that what holds of the usage holds of the cost.
+        // With a price, the checks on the usage also apply to the cost.
         config.endpoint.quirks.price = Some(ModelPrice::new(
             Usd::from_nanos(7),
             Usd::from_nanos(1_000_000),

@@ -1,4 +1,4 @@
-//! What every provider asks of a history.
+//! The rules that every provider has for a history.
 
 use stepwell_core::event::Message;
 

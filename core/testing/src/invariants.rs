@@ -23,7 +23,7 @@ const MAX_SHRINK_ITERS: u32 = 4_000;
 pub struct Tools(BTreeMap<String, ToolCode>);
 
 impl Tools {
-    /// No tools.
+    /// Creates an empty set of tools.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -210,7 +210,7 @@ fn apply(chaos: &mut Chaos, actions: &[Action]) -> Result<(), String> {
 pub struct Failure {
     /// The invariant, and how it was broken.
     pub message: String,
-    /// What happened to the run.
+    /// The actions of the run.
     pub actions: Vec<Action>,
     /// The run in the form of [scenario files](crate::scenario), which every language plays.
     pub scenario: Value,

@@ -1,4 +1,4 @@
-//! What a provider streams, and its bytes in every dialect.
+//! The replies that a provider streams, and their bytes in every dialect.
 //!
 //! ```
 //! use stepwell_core::dialect::Dialect;
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use stepwell_core::dialect::Dialect;
 use stepwell_mock_llm::{Answer, Setting};
 
-/// One part of a streamed reply.
+/// A part of a streamed reply.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Part {
     /// Text, in two deltas.
@@ -39,7 +39,7 @@ pub enum Part {
     Raw(String),
     /// A comment that keeps the connection alive.
     Heartbeat,
-    /// What the reply costs, in tokens.
+    /// The usage of the reply, in tokens.
     Usage {
         /// The tokens of the request.
         input: u64,

@@ -1,4 +1,4 @@
-//! What a host with a store has of a turn, and how it continues from there.
+//! A turn as a host with a store has it, and how the host continues from there.
 
 use std::sync::Arc;
 use stepwell_core::conversation::Conversation;
@@ -38,7 +38,7 @@ impl Default for StoredTurn {
 }
 
 impl StoredTurn {
-    /// Takes an input that a run is about to be given: its start is stored.
+    /// Notes an input that a run is about to get: its start is stored.
     pub fn note(&mut self, machine: &RunMachine, input: &Input<'_>) {
         if let Input::Start(start) = input
             && self.turn.id.is_empty()
@@ -61,7 +61,7 @@ impl StoredTurn {
         self.checkpoint = Some(checkpoint);
     }
 
-    /// Whether the turn's start is known.
+    /// Returns whether the turn's start is known.
     #[must_use]
     pub fn has_begun(&self) -> bool {
         !self.turn.id.is_empty()
@@ -84,10 +84,11 @@ impl StoredTurn {
         RunMachine::revive_from(checkpoint, history, &self.turn, Arc::clone(config), now)
     }
 
-    /// Checks a write that a run has just given out: what comes back from it is what comes back from the whole run.
+    /// Checks a write that a run has just emitted: reviving from it gives the same run as reviving from the complete
+    /// snapshot.
     ///
     /// # Errors
-    /// Where the two differ.
+    /// The place where the two differ.
     pub fn check(
         &self,
         machine: &RunMachine,

@@ -1,4 +1,4 @@
-//! What happened to a run can be written as a scenario that comes to the same.
+//! Checks that a run's steps, written as a scenario, have the same result.
 
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;

@@ -2,7 +2,7 @@ use super::field::Metadata;
 use super::run_input::ToolDefinition;
 use serde::{Deserialize, Serialize};
 
-// One line a field: its name, its type.
+// One line per field: its name, its type.
 macro_rules! capabilities {
     ($(
         $(#[$doc:meta])*

@@ -14,7 +14,7 @@ pub struct Common {
     pub metadata: Option<Metadata>,
     /// The subagent that the event belongs to; absent for the parent agent.
     ///
-    /// Events about the run as a whole and `MESSAGES_SNAPSHOT` have none; `SUBAGENT_*` have it as their own field.
+    /// Events about the complete run and `MESSAGES_SNAPSHOT` have none; `SUBAGENT_*` have it as their own field.
     pub subagent_run_id: Option<String>,
     /// Fields that this version does not know.
     pub extra: Metadata,

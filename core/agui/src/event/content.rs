@@ -35,7 +35,7 @@ impl MessageContent {
     }
 }
 
-// By hand, since a derived untagged enum says only that nothing matched, not which part is wrong.
+// Written by hand: a derived untagged enum reports only that nothing matched, not which part is wrong.
 impl<'de> Deserialize<'de> for MessageContent {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Content;

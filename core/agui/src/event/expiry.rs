@@ -52,7 +52,7 @@ fn milliseconds(text: &str) -> Option<i128> {
     })
 }
 
-/// The fields of a date or a time, each of so many digits.
+/// Reads the fields of a date or a time, each with the number of digits in `digits`.
 fn numbers<const N: usize>(text: &str, separator: char, digits: [usize; N]) -> Option<[i128; N]> {
     let mut fields = text.split(separator);
     let mut numbers = [0; N];

@@ -119,7 +119,8 @@ impl PutField for OptionalJson<'_> {
     }
 }
 
-/// For optional fields of derived types: absent is `None`, `null` is refused, since AG-UI never sends it.
+/// Reads an optional field of a derived type: an absent field is `None`, and `null` is refused, since AG-UI never sends
+/// it.
 pub(super) fn present<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
 where
     D: Deserializer<'de>,
@@ -138,7 +139,7 @@ pub(super) fn present_json<'de, D: Deserializer<'de>>(
     }
 }
 
-/// Returns whether a field of any JSON but null is to be left out.
+/// Returns whether a field of any JSON but null is left out.
 pub(super) fn is_absent(value: &Option<Value>) -> bool {
     matches!(value, None | Some(Value::Null))
 }

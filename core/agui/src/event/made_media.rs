@@ -1,5 +1,5 @@
-//! Media that a model made: an activity of their own, as AG-UI's assistant messages have text alone. What the provider
-//! wants back of them is sealed in the message behind it.
+//! Media that a model made: an activity of their own, since AG-UI's assistant messages have only text. The data that
+//! the provider needs back with them is sealed in the message after them.
 
 use super::content::ContentPart;
 use super::field::Metadata;

@@ -93,7 +93,7 @@ impl fmt::Display for MediaKind {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum MediaError {
-    /// There are no bytes.
+    /// The data is empty.
     #[error("the {wanted} has no bytes; check that it was written and read completely")]
     Empty {
         /// The kind of part that was requested.
@@ -155,7 +155,7 @@ impl ContentPart {
     /// ```
     ///
     /// # Errors
-    /// There are no bytes, their type is unknown, or they are not of this kind.
+    /// The data is empty, its type is unknown, or it is not of this kind.
     pub fn of_bytes(
         kind: MediaKind,
         bytes: &[u8],
@@ -226,7 +226,7 @@ impl ContentPart {
         Ok(Self::of_source(kind, source, None))
     }
 
-    /// Creates a part from the rest of a URL behind `data:`.
+    /// Creates a part from the part of a URL after `data:`.
     fn of_data_url(
         kind: MediaKind,
         rest: &str,

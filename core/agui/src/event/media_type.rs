@@ -1,6 +1,6 @@
 //! Media types: of bytes, of a file's name, and back.
 
-/// What files are called, by their media type. Where a type has several extensions, the first is the usual one.
+/// File extensions by media type. If a type has several extensions, the first is the usual one.
 const EXTENSIONS: &[(&str, &str)] = &[
     ("avif", "image/avif"),
     ("bmp", "image/bmp"),

@@ -12,7 +12,7 @@ use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
-// One line a field: how it is present (`required`; `optional`; `json`, an optional field of any JSON but null; `patch`, a
+// One line per field: its presence (`required`; `optional`; `json`, an optional field of any JSON but null; `patch`, a
 // required JSON Patch), its name, its type, its name on the wire.
 macro_rules! events {
     (@type required $type:ty) => { $type };
@@ -336,13 +336,13 @@ events! {
         /// The messages.
         required messages: Vec<Message> = "messages",
     }
-    /// An activity, whole.
+    /// A complete activity.
     ActivitySnapshot = "ACTIVITY_SNAPSHOT" {
         /// The activity message.
         required message_id: MessageId = "messageId",
         /// The kind of activity.
         required activity_type: String = "activityType",
-        /// What to show.
+        /// The content to show.
         required content: Metadata = "content",
         /// Whether an earlier snapshot is replaced; absent means yes.
         optional replace: bool = "replace",

@@ -201,7 +201,7 @@ pub struct TokenUsage {
         skip_serializing_if = "Option::is_none"
     )]
     pub reasoning_tokens: Option<u64>,
-    /// Tokens of the request that came from a cache.
+    /// Request tokens that were read from a cache.
     #[serde(
         default,
         deserialize_with = "present_count",
@@ -227,7 +227,8 @@ pub struct TokenUsage {
     pub extra: Metadata,
 }
 
-/// AG-UI knows no cost, so an agent may say anything of that name: what is no amount of dollars is left out.
+/// AG-UI defines no cost, so an agent may send anything under that name: a value that is not an amount of dollars is
+/// ignored.
 fn amount<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Usd>, D::Error> {
     let cost = Value::deserialize(deserializer)?.as_f64();
     Ok(cost.and_then(|dollars| Usd::from_dollars(dollars).ok()))

@@ -50,7 +50,7 @@ pub struct RunAgentInput {
         skip_serializing_if = "Option::is_none"
     )]
     pub context: Option<Vec<Context>>,
-    /// What the client passes through to the agent: any JSON but null.
+    /// The properties that the client forwards to the agent: any JSON but null.
     #[serde(
         default,
         deserialize_with = "present_json",

@@ -9,7 +9,7 @@ pub(super) enum Field<'a> {
     Retry(&'a [u8]),
     /// A comment, or a field that the format does not know.
     Unknown,
-    /// Text that is no field at all, or that reports an error.
+    /// Text that is not a field, or that reports an error.
     Stray(&'a [u8]),
 }
 
@@ -31,7 +31,7 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// A line that is none of the known fields. Only its beginning is looked at.
+    /// Returns a line with none of the known fields. Only its beginning is read.
     fn unknown(line: &'a [u8]) -> Self {
         let is_of_name = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
         let start = &line[..line.len().min(LONGEST_NAME)];
@@ -46,7 +46,7 @@ impl<'a> Field<'a> {
     }
 }
 
-/// The number a `retry` field gives; none if it is not made of digits only.
+/// Reads the number of a `retry` field; `None` if it has anything but digits.
 pub(super) fn milliseconds(value: &[u8]) -> Option<u64> {
     if value.is_empty() || !value.iter().all(u8::is_ascii_digit) {
         return None;

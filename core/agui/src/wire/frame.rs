@@ -5,17 +5,17 @@ use serde::{Deserialize, Serialize};
 pub struct Frame<'a> {
     /// The event's name; empty when the server gave none (an `EventSource` would call it `message`).
     pub event: &'a [u8],
-    /// The event's text: the `data` lines joined by LF, or the JSON line. Not checked to be UTF-8. In a binary body,
-    /// the message.
+    /// The event's text: the `data` lines joined by LF, or the JSON line. It is not checked to be UTF-8. In a binary
+    /// body, the message.
     pub data: &'a [u8],
     /// The last event id in force at this event; empty when there is none.
     pub id: &'a [u8],
-    /// Whether `data` is text from outside the format: lines of a body of server-sent events that are no fields. A
-    /// server or a proxy that fails in the middle of a stream writes its error so.
+    /// Whether `data` is text from outside the format: lines of a body of server-sent events that are not fields. A
+    /// server or a proxy that fails in mid-stream reports its error that way.
     pub is_stray: bool,
 }
 
-/// The limits of what a framer holds of a body, in bytes.
+/// The limits of the data that a framer holds, in bytes.
 ///
 /// A framer's memory stays below `event` plus four times `line` (the cut line, the event's name, and two ids).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

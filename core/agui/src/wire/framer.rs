@@ -100,7 +100,7 @@ impl Framer {
     ///
     /// # Errors
     ///
-    /// As [`receive`](Self::receive).
+    /// As for [`receive`](Self::receive).
     pub fn finish<E: From<WireError>>(
         &mut self,
         on_frame: impl FnMut(Frame<'_>) -> Result<(), E>,

@@ -11,7 +11,7 @@ use std::mem;
 /// A line ends with LF or CRLF; a line of nothing but white space is skipped, and so is a byte order mark at the start.
 /// Whether a line is JSON is for the decoder to check. A frame has no name and no id.
 ///
-/// A line is an event here, so the smaller of the two [`FrameLimits`] holds for what stands before the LF.
+/// A line is an event here, so the smaller of the two [`FrameLimits`] applies to the bytes before the LF.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JsonLinesFramer {
     limits: FrameLimits,
@@ -38,7 +38,7 @@ impl JsonLinesFramer {
         self.line.is_empty()
     }
 
-    /// Drops an incomplete line, after the connection broke. The next bytes are those of a new body. An error stays.
+    /// Drops an incomplete line, after the connection broke. The next bytes belong to a new body. An error stays.
     pub fn restart(&mut self) {
         *self = Self {
             limits: self.limits,
@@ -83,7 +83,7 @@ impl JsonLinesFramer {
     ///
     /// # Errors
     ///
-    /// As [`receive`](Self::receive).
+    /// As for [`receive`](Self::receive).
     pub fn finish<E: From<WireError>>(
         &mut self,
         mut on_frame: impl FnMut(Frame<'_>) -> Result<(), E>,

@@ -39,7 +39,7 @@ impl LengthPrefixedFramer {
         self.held.is_empty()
     }
 
-    /// Drops an incomplete frame, after the connection broke. The next bytes are those of a new body. An error stays.
+    /// Drops an incomplete frame, after the connection broke. The next bytes belong to a new body. An error stays.
     pub fn restart(&mut self) {
         self.held.clear();
     }

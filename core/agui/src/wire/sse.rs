@@ -12,14 +12,14 @@ use std::{mem, time::Duration};
 ///
 /// Lines end with LF, CRLF or CR; a byte order mark is dropped at the start only; several `data` lines are joined by
 /// LF; one space after the colon is dropped; a field without a colon has an empty value; comments and unknown fields
-/// are skipped. A block without a `data` line is no frame, but its `id` and `retry` count.
+/// are skipped. A block without a `data` line is not a frame, but its `id` and `retry` count.
 ///
 /// Three things intentionally differ from the specification:
-/// - [`finish`](Self::finish) hands out a last block that lacks its blank line, since providers end a body so.
-/// - Bytes that are not UTF-8 are handed on as they are, where the text puts U+FFFD: the decoder tells of them.
-/// - Lines that are no field at all, and a field `error`, are handed out at the end of their block as a frame that
-///   [is stray](Frame::is_stray): servers and proxies that fail in mid-stream report their error so. A body that is nothing
-///   but a page or a JSON text gives no frame.
+/// - [`finish`](Self::finish) returns a last block that lacks its blank line, since some providers end a body that way.
+/// - Bytes that are not UTF-8 are passed on unchanged, where the specification has U+FFFD: the decoder reports them.
+/// - Lines that are not fields, and a field `error`, are returned at the end of their block as a frame that
+///   [is stray](Frame::is_stray): servers and proxies that fail in mid-stream report their error that way. A body that
+///   is only a page or a JSON text gives no frame.
 ///
 /// The specification leaves two cases open: an empty `retry` is ignored, and one beyond 64 bits counts as the largest
 /// number.
@@ -53,7 +53,7 @@ pub struct SseFramer {
     next_id: Buffer,
     has_next_id: bool,
     id: Buffer,
-    /// In milliseconds.
+    /// The wait before a reconnection, in milliseconds.
     retry: Option<u64>,
     /// The lines from outside the format since the last frame.
     #[serde(default, skip_serializing_if = "Buffer::is_unused")]
@@ -87,7 +87,7 @@ impl SseFramer {
 
     /// Returns the id of the last complete block, for the `Last-Event-ID` header of a reconnect.
     ///
-    /// It is empty if the server sent none, or reset it.
+    /// The id is empty if the server sent none, or reset it.
     #[must_use]
     #[inline]
     pub fn last_event_id(&self) -> &[u8] {
@@ -170,7 +170,7 @@ impl SseFramer {
     ///
     /// # Errors
     ///
-    /// As [`receive`](Self::receive).
+    /// As for [`receive`](Self::receive).
     pub fn finish<E: From<WireError>>(
         &mut self,
         mut on_frame: impl FnMut(Frame<'_>) -> Result<(), E>,
@@ -182,7 +182,7 @@ impl SseFramer {
         if !self.line.is_empty() {
             self.read_kept_line()?;
         }
-        // A body that is a page or a JSON text from its first byte on is no stream: that is for the caller to see.
+        // A body that is a page or a JSON text from its first byte on is not a stream: the caller detects that.
         self.has_begun |= !matches!(self.stray.first(), Some(b'<' | b'{' | b'['));
         self.dispatch(&Block::default(), &mut on_frame)?;
         self.stray.clear();

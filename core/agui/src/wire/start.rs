@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 
 const MARK: &[u8] = b"\xEF\xBB\xBF";
 
-/// How much of a byte order mark has come at the start of a body.
+/// The part of a byte order mark that was found at the start of a body.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Start {
@@ -15,10 +15,10 @@ pub(super) enum Start {
 }
 
 impl Start {
-    /// Drops a byte order mark, also one that is cut.
+    /// Drops a byte order mark, also one that is split.
     ///
-    /// Gives the bytes held back by earlier calls that turned out to be no mark, and what to read of `chunk` after
-    /// them.
+    /// Returns the bytes held back by earlier calls that turned out to be no mark, and the part of `chunk` to read
+    /// after them.
     #[inline]
     pub(super) fn skip<'c>(&mut self, chunk: &'c [u8]) -> (&'static [u8], &'c [u8]) {
         if *self == Self::Passed {
@@ -41,7 +41,7 @@ impl Start {
         }
     }
 
-    /// Ends the body: gives the bytes held back and stands at the start of the next body.
+    /// Ends the body: returns the bytes held back, and prepares for the start of the next body.
     pub(super) fn finish(&mut self) -> &'static [u8] {
         let held = &MARK[..self.seen()];
         *self = Self::Nothing;

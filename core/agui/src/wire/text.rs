@@ -1,4 +1,4 @@
-//! Bytes that are nearly always text, as a string that gives all of them back.
+//! Bytes that are nearly always text, as a string that can be converted back without loss.
 
 const ESCAPES: std::ops::RangeInclusive<char> = '\u{10FF80}'..='\u{10FFFF}';
 const ESCAPE_BASE: u32 = 0x10_FF00;

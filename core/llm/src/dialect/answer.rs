@@ -1,11 +1,11 @@
 //! The events of one answer: its open items, their ids, and the end of the answer.
 //!
 //! A decoder passes the content of its frames to [`AnswerWriter`]. All dialects have the same items:
-//! - text goes on in one message until reasoning or a call comes between; then a new message begins;
-//! - reasoning is a message of its own for each stretch of it;
+//! - text continues one message until reasoning or a call comes between; then a new message begins;
+//! - each stretch of reasoning is a message of its own;
 //! - calls belong to the message before them, or to a new one if reasoning has come since.
 //!
-//! So the conversation has everything in the order in which the model said it.
+//! So the conversation has everything in the order of the model's output.
 
 mod call;
 mod calls;

@@ -47,7 +47,7 @@ pub trait Decode {
         None
     }
 
-    /// Reads a frame that is no JSON as a proxy's page, which reports an error; nothing if it is none.
+    /// Reads a frame that is not JSON as a proxy's page, which reports an error; `None` if it is not such a page.
     #[doc(hidden)]
     fn page(&mut self, _data: &[u8], _sink: &mut dyn Sink) -> Option<Result<(), DecodeError>> {
         None
@@ -73,7 +73,7 @@ pub enum DecodeError {
     Json {
         /// The dialect's name.
         dialect: &'static str,
-        /// What the parser found, and where.
+        /// The parser's error, and its place.
         reason: String,
     },
     /// A frame is not an AG-UI event.

@@ -25,7 +25,7 @@ pub struct Decoder {
     mended: Mended,
 }
 
-/// By hand: the numbers that `DialectDecoder` has as keys are lost to serde where it flattens.
+/// Written by hand, since serde's `flatten` loses the numeric keys of `DialectDecoder`.
 impl TryFrom<Value> for Decoder {
     type Error = serde_json::Error;
 
@@ -43,12 +43,12 @@ impl TryFrom<Value> for Decoder {
     }
 }
 
-/// What had to be mended of a stream.
+/// The repairs in a stream.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Mended {
-    /// Whether anything was.
+    /// Whether anything was repaired.
     any: bool,
-    /// The halves of characters that wait for their others, once any came.
+    /// The halves of surrogate pairs that wait for their other halves, once there were any.
     halves: Option<Halves>,
 }
 
@@ -58,7 +58,7 @@ impl Mended {
     }
 }
 
-/// What is said of the first frame that was mended.
+/// The warning for the first frame that was repaired.
 const MENDED: &str = "a frame was no JSON and was mended: it had half of a character, a number that is none, or a key \
     that comes twice";
 
@@ -186,7 +186,7 @@ impl Decoder {
         if !matches!(error, DecodeError::Json { .. }) {
             return Err(error);
         }
-        // What ends a stream of Chat Completions: gateways send it behind others, too. An agent is held to its protocol.
+        // Gateways send the end mark of Chat Completions after other streams, too. An agent must follow its protocol.
         let is_agent = matches!(self.dialect, DialectDecoder::AgUi(_));
         if !is_agent && frame.data.trim_ascii() == b"[DONE]" {
             return self.joining(sink, |decoder, sink| decoder.end(sink));

@@ -14,7 +14,7 @@ pub(super) fn takes_format_beside_tools(endpoint: &Endpoint) -> bool {
         Dialect::Gemini => is_third_generation(&endpoint.model),
         // <https://docs.cohere.com/reference/chat#request.body.response_format>
         Dialect::Cohere => false,
-        // It is taken, and no tool is ever called: <https://github.com/ollama/ollama/issues/8095>.
+        // Ollama accepts the form, but then never calls a tool: <https://github.com/ollama/ollama/issues/8095>.
         Dialect::Ollama => false,
         _ => !endpoint.quirks.no_format_with_tools,
     }
@@ -52,7 +52,7 @@ pub(super) fn formed(
         Dialect::Gemini => &GEMINI,
         Dialect::Cohere => &COHERE,
         _ if is_openai => return loose(schema).map(|schema| (with(schema, false), None)),
-        // Ollama makes a grammar of what it knows, and leaves the rest.
+        // Ollama builds a grammar from the keywords it knows, and ignores the others.
         _ if schema.is_object() => return Ok((format.clone(), None)),
         _ => return Err("its schema is no object".to_owned()),
     };
@@ -97,9 +97,9 @@ const PLAIN_FORMATS: &[&str] = &[
     "uuid",
 ];
 
-/// Source: <https://platform.openai.com/docs/guides/structured-outputs#supported-schemas>, keyword by keyword. That
-/// objects are closed, all members required, and a reference stands alone is also what OpenAI's SDK for Python makes of
-/// a schema (`openai/lib/_pydantic.py` in 3.57.0); it names no keywords.
+/// Source: <https://platform.openai.com/docs/guides/structured-outputs#supported-schemas>, keyword by keyword. OpenAI's
+/// SDK for Python also closes objects, requires all members and leaves references without other keywords
+/// (`openai/lib/_pydantic.py` in 3.57.0); it names no keywords.
 pub(super) const OPENAI: Grammar = Grammar {
     words: &[
         "type",
@@ -135,7 +135,7 @@ pub(super) const OPENAI: Grammar = Grammar {
 
 /// Source: <https://platform.claude.com/docs/en/build-with-claude/structured-outputs#json-schema-limitations>.
 /// Anthropic's SDK for Python has the same formats and bound of `minItems` (`anthropic/lib/_parse/_transform.py` in
-/// 2.13.0); of what is here it says `default` in the description, which the documentation has among what is supported.
+/// 2.13.0). It moves `default` into the description, although the documentation lists it as supported.
 const ANTHROPIC: Grammar = Grammar {
     words: &[
         "type",

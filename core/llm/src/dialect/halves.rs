@@ -2,8 +2,8 @@
 //!
 //! A server that cuts text by UTF-16 units, as JavaScript does, may cut an emoji in two: one delta ends with `\ud83d`,
 //! and the next begins with `\ude00`. No Rust string can hold a half. So within a decoder a half is written as a marker
-//! and a character that stands for the half, and is handled like other text. When events leave the decoder, two halves
-//! that meet become their character, also across two deltas of one message or call, and any other half becomes U+FFFD.
+//! and a character that represents the half, and is handled like other text. When events leave the decoder, two halves
+//! that meet become their character, also across two deltas of one message or call. Any other half becomes U+FFFD.
 
 use super::Sink;
 use crate::event::{
@@ -15,7 +15,7 @@ use std::borrow::Cow;
 /// The marker: a noncharacter, which Unicode reserves for internal use.
 const MARK: char = '\u{ffff}';
 
-/// The first of the characters behind the marker, one for each half.
+/// The first of the characters after the marker, one for each half.
 const FIRST: u32 = 0xe000;
 
 const HIGH: std::ops::Range<u16> = 0xd800..0xdc00;
@@ -43,7 +43,7 @@ pub(super) fn are_in(text: &str) -> bool {
     text.contains(MARK)
 }
 
-/// Returns the half that the character behind a marker stands for.
+/// Returns the half for the character after a marker.
 fn unit(which: char) -> Option<u16> {
     let place = u32::from(which).checked_sub(FIRST)?;
     let unit = u16::try_from(place).ok()?.checked_add(HIGH.start)?;
@@ -279,7 +279,7 @@ mod tests {
     }
 
     proptest! {
-        /// However the units are cut, the text is what they are as a whole.
+        /// However the units are cut, the text is the same.
         #[test]
         fn pieces_join_to_the_whole(units in units(), at in any::<prop::sample::Index>()) {
             let (first, second) = units.split_at(at.index(units.len() + 1));

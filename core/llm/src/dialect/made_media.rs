@@ -1,4 +1,4 @@
-//! How an answer has media that the model made.
+//! Media that the model made, as an answer has them.
 
 use super::Sink;
 use crate::MessageId;

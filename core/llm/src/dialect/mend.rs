@@ -256,7 +256,8 @@ mod tests {
     }
 
     proptest! {
-        /// What comes out reads as what serde_json makes of the frame, where it takes it: there the last key counts.
+        /// The output reads like serde_json's reading of the frame, if serde_json accepts it: there the last key
+        /// counts.
         #[test]
         fn only_what_is_doubled_goes(keys in prop::collection::vec("[a-c]", 0..6), more in "[\\[\\]{},:\"\\\\a-z0-9 ]{0,20}") {
             let members: Vec<_> = keys.iter().enumerate().map(|(at, key)| format!(r#""{key}":{{"{key}":{at}}}"#)).collect();

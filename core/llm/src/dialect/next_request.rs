@@ -1,4 +1,4 @@
-//! What an answer means for the request after it.
+//! The size of an answer as a part of the next request.
 
 use crate::event::TokenUsage;
 use crate::provider::Dialect;
@@ -13,15 +13,15 @@ impl Dialect {
         let (cached, reasoning) = match self {
             // An agent asks models of its own, any number of them.
             Self::AgUi => return None,
-            // What was cached is beside the other tokens of the request, not among them.
+            // Cached tokens are not included in the other tokens of the request.
             Self::Anthropic => (
                 count(usage.cached_input_tokens)
                     .saturating_add(count(usage.cache_write_input_tokens)),
                 count(usage.reasoning_tokens),
             ),
-            // Reasoning is beside the other tokens of the answer, not among them.
+            // Reasoning is not included in the other tokens of the answer.
             Self::Gemini => (0, 0),
-            // It is not sent back.
+            // Reasoning is not sent back.
             _ => (0, count(usage.reasoning_tokens)),
         };
         let answer = count(usage.output_tokens).saturating_sub(reasoning);

@@ -89,9 +89,9 @@ impl Offer {
             tool_choice, extra, ..
         } = &mut offer.settings;
         let fields: &[&str] = match dialect {
-            // What it calls so is forwarded to the agent.
+            // The field of this name is forwarded to the agent.
             Dialect::AgUi => &[],
-            // It wants the tools that the history has to do with to be there.
+            // Anthropic requires the tools that the history uses.
             Dialect::Anthropic if self.final_tool.is_none() => {
                 *tool_choice = ToolChoice::None;
                 &["tool_choice"]
@@ -194,7 +194,7 @@ impl Offer {
         (spelled != value).then(|| spelled.to_string())
     }
 
-    /// Expresses the answer's form as the endpoint takes it: unchanged, with a fitted schema, or in words.
+    /// Expresses the answer's form as the endpoint accepts it: unchanged, with a fitted schema, or as an instruction.
     fn form_answer(&mut self, endpoint: &Endpoint) {
         let provider = &endpoint.provider;
         let format = &self.settings.response_format;

@@ -13,7 +13,7 @@ pub trait Encode: Sync {
     /// Encodes the request.
     fn encode(&self, request: &ModelRequest<'_>) -> HttpRequest;
 
-    /// Returns whether the format can carry this part in a user's message. Other parts are described in words.
+    /// Returns whether the format can carry this part in a user's message. Other parts are described as text.
     fn takes(&self, part: &ContentPart) -> bool;
 
     /// Returns whether the format can carry this part in a tool's result.

@@ -245,9 +245,9 @@ struct Template<K> {
     kind: K,
     /// The frame's name.
     event: Vec<u8>,
-    /// The pieces between the gaps, one after the other.
+    /// The bytes between the gaps, one segment after the other.
     pieces: Vec<u8>,
-    /// Where each piece but the last ends, and what stands in the gap behind it.
+    /// The end of each segment but the last, and the filling of the gap after it.
     gaps: Vec<(usize, Filling)>,
     /// The template whose turn it was after this one.
     next: usize,
@@ -267,9 +267,9 @@ pub(super) enum Gap {
 /// The content of a gap.
 #[derive(Clone, Copy, Debug)]
 enum Filling {
-    /// The text, and the quote behind it.
+    /// The text, and the quote after it.
     Text,
-    /// A string that is ignored, and the quote behind it.
+    /// A string that is ignored, and the quote after it.
     String,
     /// A number that is ignored.
     Number,
@@ -309,7 +309,7 @@ impl<K> Templates<K> {
         gaps: impl IntoIterator<Item = (Gap, Raw<'a>)>,
         kind: impl FnOnce() -> K,
     ) {
-        // It was there already, and the reader did not say its piece.
+        // The template exists already, and the reader did not emit its delta.
         if self.fitted {
             return;
         }
@@ -389,12 +389,12 @@ impl<K> Template<K> {
             };
             let start = raw.as_ptr().addr().checked_sub(data.as_ptr().addr())?;
             let end = start + raw.len();
-            // It may be of another text than this frame.
+            // The range may belong to another text than this frame's.
             if data.get(start..end)? != raw {
                 return None;
             }
             let (start, filling) = match (gap, raw) {
-                // What is empty may mean something else.
+                // An empty value may have another meaning.
                 (Gap::Text, [b'"', _, .., b'"']) => (start + 1, Filling::Text),
                 (Gap::Text, _) => return None,
                 (Gap::Passed, [b'"', ..]) => (start + 1, Filling::String),

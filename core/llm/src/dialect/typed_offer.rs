@@ -1,4 +1,4 @@
-//! Typed answers in requests: by the provider's own schemas, by a final tool, or in words.
+//! Typed answers in requests: by the provider's own schemas, by a final tool, or by an instruction.
 
 use super::encoding::{names, own_tools};
 use super::form::{formed, takes_format_beside_tools};
@@ -118,7 +118,7 @@ impl Offer {
         let thinks = !matches!(self.settings.reasoning, None | Some(ReasoningEffort::Off));
         let choice = &mut self.settings.tool_choice;
         match choice {
-            // Where a call is forced there is no room for thinking, with some providers, nor for an answer in plain text.
+            // With some providers a forced call leaves no room for thinking, nor for an answer in plain text.
             ToolChoice::Auto if !thinks && !output.takes_plain_text() => {
                 *choice = ToolChoice::Required;
             }
@@ -205,7 +205,7 @@ mod tests {
                             let named = offer.tools.iter().filter(|tool| tool.name == *name);
                             assert_eq!(named.count(), 1, "{said}");
                         }
-                        // An order that is not followed is said so.
+                        // A mode that cannot be followed has a warning.
                         match mode {
                             OutputMode::Native => assert_eq!(is_native, offer.warnings.is_empty()),
                             _ => assert!(offer.warnings.is_empty(), "{said}: {:?}", offer.warnings),

@@ -44,8 +44,8 @@ pub fn context_windows() -> impl Iterator<Item = (&'static str, &'static str, Co
     })
 }
 
-/// Returns whether the model is of the family: its name goes on with a sign, or not at all, and not with the number of
-/// another version. `gpt-4` is not the beginning of `gpt-4o`, nor of `gpt-4.1`, but of `gpt-4-0613`.
+/// Returns whether the model is of the family: its name is the family's, or continues it with a separator and not with
+/// the number of another version. `gpt-4` is a prefix of `gpt-4-0613`, but not of `gpt-4o` or `gpt-4.1`.
 fn starts_with(model: &str, family: &str) -> bool {
     let rest = match (model.get(..family.len()), model.get(family.len()..)) {
         (Some(start), Some(rest)) if start.eq_ignore_ascii_case(family) => rest,

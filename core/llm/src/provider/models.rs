@@ -1,11 +1,11 @@
-//! What a model takes of what its API does. A table, to be kept up; an app adds its own models with a
-//! [`Catalog`](super::Catalog), or says it for one endpoint in [`Quirks::model`](super::Quirks::model).
+//! The parameters that a model accepts of those of its API. The table needs upkeep; an app adds its own models with a
+//! [`Catalog`](super::Catalog), or sets them for one endpoint in [`Quirks::model`](super::Quirks::model).
 //!
-//! Sources: <https://platform.openai.com/docs/guides/reasoning>,
-//! <https://platform.openai.com/docs/guides/latest-model> (parameter compatibility),
-//! <https://learn.microsoft.com/en-us/javascript/api/@azure/ai-projects/reasoningeffort> (efforts by model),
-//! <https://platform.openai.com/docs/models>; for `gpt-5.6` <https://github.com/itzcrazykns/vane/issues/1173>.
-//! What Claude takes is told by the version in its name: see the dialect `anthropic`.
+//! Sources: <https://platform.openai.com/docs/guides/reasoning>, <https://platform.openai.com/docs/guides/latest-model>
+//! (parameter compatibility), <https://learn.microsoft.com/en-us/javascript/api/@azure/ai-projects/reasoningeffort>
+//! (efforts by model), <https://platform.openai.com/docs/models>; for `gpt-5.6`
+//! <https://github.com/itzcrazykns/vane/issues/1173>. The parameters of Claude follow from the version in its name: see
+//! the dialect `anthropic`.
 
 use serde::{Deserialize, Serialize};
 

@@ -5,7 +5,7 @@ use super::header::KeyHeader;
 use super::quirks::{EffortField, Media, Quirks, ReasoningReturn, Resumption, UserField};
 use std::borrow::Cow;
 
-/// What most servers want that are compatible with Chat Completions.
+/// The quirks of most servers that are compatible with Chat Completions.
 pub(super) const COMPATIBLE: Quirks = Quirks {
     no_stream_options: false,
     no_developer_role: true,
@@ -117,7 +117,7 @@ pub(super) static PROVIDERS: &[Provider] = &[
                         ..COMPATIBLE
                     },
                     Capabilities {
-                        // Its models do think, but not aloud in this API.
+                        // The models do think, but this API does not show it.
                         reasoning: false,
                         audio: true,
                         documents: true,
@@ -318,7 +318,7 @@ pub(super) static PROVIDERS: &[Provider] = &[
     ),
     provider(
         "ollama",
-        // For its cloud; a local server asks for none.
+        // The key is for the cloud; a local server asks for none.
         "OLLAMA_API_KEY",
         false,
         "ollama-chat",

@@ -1,13 +1,13 @@
-//! JSON in a model's text, which may have words around it.
+//! Finds JSON in a model's text, which may have other text around it.
 
 use super::arguments::from_json;
 use serde_json::{Deserializer, Value};
 
-/// The maximum number of positions at which JSON is tried, since each costs the text behind it.
+/// The maximum number of positions at which JSON is tried, since each attempt costs the text after it.
 const MOST_TRIED: usize = 32;
 
-/// Returns what may be the answer's JSON, the likeliest first: all of the text; else what stands in its code fences;
-/// else what stands between its words, none inside another.
+/// Returns the candidates for the answer's JSON, the likeliest first: all of the text; otherwise the content of its
+/// code fences; otherwise the JSON between its words, none inside another.
 ///
 /// # Errors
 /// The text has no JSON; the message is for the model.

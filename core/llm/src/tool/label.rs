@@ -48,9 +48,9 @@ impl PartialEq for ToolLabel {
     }
 }
 
-/// Returns a text as one line of up to `longest` characters, to be shown: runs of blanks and control characters are one
-/// space, what turns the direction of text or hides is left out, and what is cut ends in an ellipsis, at a word's end
-/// if one is near.
+/// Returns a text for display as one line of up to `longest` characters. Runs of blanks and control characters become
+/// one space; characters that change the text's direction or are invisible are removed. A text that is cut ends in an
+/// ellipsis, at the end of a word if one is near.
 pub fn one_line(text: &str, longest: usize) -> String {
     let mut line = String::new();
     let mut length = 0;

@@ -38,11 +38,11 @@ pub struct OutputType {
     checked: Arc<Checked>,
 }
 
-/// What follows from the schema.
+/// The data derived from the schema.
 #[derive(Debug)]
 struct Checked {
     check: Check,
-    /// How the model writes the value, if not as it is.
+    /// The form in which the model writes the value, if it differs.
     spelling: Option<Spelling>,
     /// The schema of what the model is asked for.
     asked: Value,
@@ -73,8 +73,8 @@ fn usual_retries() -> u32 {
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 #[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub enum OutputMode {
-    /// The provider's own schemas, if the provider takes this schema in full and, if there are tools, together with
-    /// tools; else a final tool; else words.
+    /// The provider's own schemas, if the provider accepts this schema in full (and together with tools, if there are
+    /// any); otherwise a final tool; otherwise a description in the instructions.
     #[default]
     Auto,
     /// The provider's own schemas. What the provider cannot express is only checked here.
@@ -198,7 +198,7 @@ impl OutputType {
     /// Checks whether the value fits the schema. Without the feature `json-schema` every value does.
     ///
     /// # Errors
-    /// What does not fit, each fault with its path, in words for the model.
+    /// The parts that do not fit, each with its path, described for the model.
     pub fn check(&self, value: &Value) -> Result<(), String> {
         self.checked.check.check(value)
     }

@@ -17,7 +17,7 @@ pub struct Tool {
     /// crash.
     #[serde(default)]
     pub idempotent: bool,
-    /// Whether the user must allow each call.
+    /// Whether the user must approve each call.
     #[serde(default)]
     pub requires_approval: bool,
     /// Whether repeating a call with the same arguments makes sense, as for a tool that reports progress.
@@ -155,7 +155,7 @@ pub enum ToolError {
     Costly {
         /// The tool.
         name: String,
-        /// Where in the parameters, as a JSON Pointer.
+        /// The place in the parameters, as a JSON Pointer.
         path: String,
         /// The limit that was reached.
         reason: String,
@@ -186,7 +186,7 @@ struct Inner {
     tools: Vec<Arc<Entry>>,
     definitions: Vec<ToolDefinition>,
     by_name: BTreeMap<String, usize>,
-    /// What the schemas take in memory.
+    /// The memory that the schemas take.
     weight: Weight,
 }
 
@@ -340,7 +340,7 @@ impl ToolRegistry {
     /// Checks that the called tool exists, and that the arguments are JSON and fit its schema.
     ///
     /// # Errors
-    /// The mistake in the call, in words for the model.
+    /// The mistake in the call, described for the model.
     pub fn check(&self, name: &str, raw: &str) -> Result<(&Tool, Arguments), Rejection> {
         self.check_within(name, raw, &mut CheckSteps::default())
     }
@@ -348,7 +348,7 @@ impl ToolRegistry {
     /// Checks a call like [`check`](Self::check), and subtracts the steps of the check from `left`.
     ///
     /// # Errors
-    /// The mistake in the call, in words for the model.
+    /// The mistake in the call, described for the model.
     #[doc(hidden)]
     pub fn check_within(
         &self,

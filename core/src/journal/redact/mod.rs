@@ -18,7 +18,7 @@ const HIDDEN_FIELDS: &str = "hidden_fields";
 impl Journal {
     /// Returns the journal as text, with its texts hidden, to be sent with a report.
     ///
-    /// What stays: the entries with their order, kinds and times, the states, the names of the outputs, numbers, the
+    /// The text keeps the entries with their order, kinds and times, the states, the names of the outputs, numbers, the
     /// protocol's own words, and the names of the configured tools, the model and the provider. Each text and each part
     /// of a stream is replaced by its size (`[12 bytes]`). Each id is replaced by a number (`id-3`), the same one
     /// wherever the id occurs. Digests are left out, since they could confirm a guessed text.
@@ -53,7 +53,7 @@ impl Journal {
     }
 }
 
-/// What is known about a journal while its values are redacted one after the other.
+/// The state while the values of a journal are redacted one after the other.
 struct Redaction {
     /// The names that stay: of tools, models and providers.
     names: BTreeSet<String>,

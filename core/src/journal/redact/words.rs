@@ -65,33 +65,33 @@ fn has(list: &str, word: &str) -> bool {
     list.split_ascii_whitespace().any(|known| known == word)
 }
 
-/// Whether the name of a field stays.
+/// Returns whether the name of a field stays.
 pub(super) fn is_field(name: &str) -> bool {
     has(FIELDS, name)
 }
 
-/// Whether the field says of which kind something is.
+/// Returns whether the field says of which kind something is.
 pub(super) fn is_tag(field: &str) -> bool {
     has(TAGS, field)
 }
 
-/// Whether a value stays in the field of a kind.
+/// Returns whether a value stays in the field of a kind.
 pub(super) fn is_word(value: &str) -> bool {
     has(WORDS, value)
 }
 
-/// Whether the field has an id, or several.
+/// Returns whether the field has an id, or several.
 pub(super) fn is_id(field: &str) -> bool {
     has(IDS, field)
 }
 
-/// Whether the value of the field has a structure of its own.
+/// Returns whether the value of the field has a structure of its own.
 pub(super) fn is_free_form(field: &str, value: &Value) -> bool {
     match field {
         // An activity has an object, the other messages parts.
         "content" => value.is_object(),
         "Ok" => !value.is_array(),
-        // Of a tool, or of a hook's place; else what an agent's run gave back.
+        // The result of a tool or of a hook's place stays; the result of an agent's run does not.
         "result" => !["Ok", "Err", "hop"]
             .iter()
             .any(|key| value.get(key).is_some()),

@@ -1,7 +1,7 @@
 use crate::run::protocol::{EffectId, HookPlace, RunEvent, RunIds};
 use crate::run::turn::Turn;
 
-/// The hop's request goes out once the hooks have looked at it.
+/// Sends the hop's request once the hooks have inspected it.
 pub(super) fn ask_model(turn: &mut Turn) {
     let hop = turn.hop();
     if !turn.ask_hooks(HookPlace::Request { hop }) {
@@ -9,7 +9,7 @@ pub(super) fn ask_model(turn: &mut Turn) {
     }
 }
 
-/// The request for the hop's stream goes out, or the host is asked to create its run.
+/// Sends the request for the hop's stream, or asks the host to create its run.
 pub(in crate::run) fn send(turn: &mut Turn) {
     let hop = turn.hop();
     if hop > 0 {

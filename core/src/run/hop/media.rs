@@ -1,4 +1,5 @@
-//! Media that the provider does not take: refused where the user attaches them, told in words where they are old.
+//! Media that the provider does not accept: new attachments of the user are rejected, older media are replaced by a
+//! text for the model.
 
 use crate::dialect::legal::{Rules, garbled, taken, untaken};
 use crate::event::Message;
@@ -9,11 +10,11 @@ use std::collections::BTreeSet;
 /// The most messages that a warning names.
 const MOST_NAMED: usize = 8;
 
-/// Looks at the media of the messages from `since` on. Of those that are not the user's own of this turn, the model is
-/// told in words, and the app with a warning.
+/// Checks the media of the messages from `since` on. For media that the user did not attach in this turn, the model
+/// gets a text instead, and the app a warning.
 ///
 /// # Errors
-/// The user attaches to the turn what the provider does not take, or what is no media.
+/// The user attached media to this turn that the provider does not accept, or that are not media at all.
 pub(super) fn look_at(turn: &mut Turn, since: usize) -> Result<(), Failure> {
     let rules = Rules::of(&turn.config().endpoint);
     let provider = rules.provider;
@@ -48,7 +49,7 @@ pub(super) fn look_at(turn: &mut Turn, since: usize) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Whether all that is attached can be sent.
+/// Checks that all attachments can be sent.
 fn check(message: &Message, rules: &Rules<'_>) -> Result<(), Failure> {
     let (garbled, untaken) = (garbled(message), untaken(message, rules));
     let message = if !garbled.is_empty() {

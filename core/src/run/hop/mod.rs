@@ -13,14 +13,13 @@ pub(super) use window::{cannot_trim, overflow, trimmed};
 use super::protocol::Failure;
 use super::turn::Turn;
 
-/// Begins the hop with this number: what the user has typed goes in, and if the provider can take the conversation,
-/// the request for its stream goes out, or the host is asked to create its run.
+/// Begins the hop with this number. The messages that the user has typed join the conversation. If the provider accepts
+/// it, the request for the stream is sent, or the host is asked to create its run.
 ///
-/// # Errors
-/// The provider does not take what is attached, or the conversation does not fit the model's context.
+/// # Errors The provider does not accept an attachment, or the conversation does not fit the model's context.
 pub(super) fn begin(turn: &mut Turn, hop: u32) -> Result<(), Failure> {
     let counted = window::counted(turn);
-    // What is new since the last request.
+    // The messages since the last request.
     let since = if hop == 0 { 0 } else { turn.stream_start() };
     turn.enter_hop(hop);
     media::look_at(turn, since)?;

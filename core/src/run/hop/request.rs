@@ -34,7 +34,7 @@ pub(in crate::run) fn request(turn: &Turn) -> HttpRequest {
     request
 }
 
-/// What hooks look at before the request goes out.
+/// Returns the subject for the hooks that inspect the request.
 pub(in crate::run) fn request_subject(turn: &Turn) -> HookSubject {
     HookSubject::Request(HookedRequest {
         thread_id: turn.ids().thread_id.clone(),

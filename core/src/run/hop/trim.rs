@@ -1,12 +1,12 @@
-//! Which messages go with which, when some are left out.
+//! Keeps related messages together when some are left out.
 
 use crate::MessageId;
 use crate::event::Message;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The messages that are left out if the host wants to keep these. What belongs together stays together: a call with
-/// its results, both ways, and the reasoning that led to an answer with it. The last question stays, and the last
-/// message.
+/// Returns the messages that are left out if the host wants to keep these. Related messages stay together: a call with
+/// its results, both ways, and an answer with the reasoning that led to it. The last question and the last message
+/// stay.
 pub(super) fn left_out<'a>(
     messages: impl Iterator<Item = &'a Message>,
     keep: &[MessageId],
@@ -111,7 +111,7 @@ mod tests {
         // The last question and the last result, with its call, stay in any case.
         assert_eq!(out(&[]), ["u1", "r1", "a1", "t1", "t2", "a2"]);
         assert_eq!(out(&["nobody"]), out(&[]));
-        // One result brings back its call, the other result, and what the model thought of it.
+        // One result keeps its call, the other result, and the model's reasoning about it.
         assert_eq!(out(&["t2"]), ["u1", "a2"]);
         assert_eq!(out(&["a1"]), ["u1", "a2"]);
         assert_eq!(out(&["r1"]), ["u1", "a2"]);

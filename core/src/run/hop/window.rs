@@ -10,14 +10,14 @@ use crate::run::protocol::{
 use crate::run::turn::Turn;
 use crate::{MessageId, provider};
 
-/// What the provider counted: the request and the answer of the hop before.
+/// The provider's count: the request and the answer of the hop before.
 pub(super) struct Counted {
     tokens: u64,
     /// From here on messages may have come since.
     since: usize,
 }
 
-/// What the provider counted in the hop before, or in the last one of the turn before.
+/// Returns the provider's count from the hop before, or from the last one of the turn before.
 pub(super) fn counted(turn: &Turn) -> Option<Counted> {
     // An agent asks models of its own, any number of them.
     let [usage] = turn.conversation().summary().usage.as_slice() else {
@@ -37,7 +37,7 @@ pub(super) fn counted(turn: &Turn) -> Option<Counted> {
 /// Asks the model, if the conversation fits its context; or the host, what to leave out.
 ///
 /// # Errors
-/// It does not fit.
+/// The request does not fit.
 pub(super) fn guard(turn: &mut Turn, counted: Option<Counted>) -> Result<(), Failure> {
     turn.window_mut().begin_hop();
     let guard = turn.config().context_guard;
@@ -77,7 +77,7 @@ pub(super) fn guard(turn: &mut Turn, counted: Option<Counted>) -> Result<(), Fai
     Ok(())
 }
 
-/// What the host is asked to make fit.
+/// Returns the overflow that the host is asked to trim.
 pub(in crate::run) fn overflow(turn: &Turn) -> ContextOverflow {
     let messages = turn.window().kept(turn.conversation().messages());
     let messages = messages.iter().filter(|message| is_sent(message));
@@ -93,10 +93,11 @@ pub(in crate::run) fn overflow(turn: &Turn) -> ContextOverflow {
     }
 }
 
-/// The host says which messages are kept, and what stands for the others: the model is asked, if that fits.
+/// Applies the host's choice of messages to keep, and its summary of the others. The model is asked if the request then
+/// fits.
 ///
 /// # Errors
-/// It is still too long.
+/// The request is still too long.
 pub(in crate::run) fn trimmed(
     turn: &mut Turn,
     keep: &[MessageId],

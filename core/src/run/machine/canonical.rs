@@ -3,18 +3,19 @@ use crate::run::protocol::{Authorization, RunConfig};
 use std::fmt;
 use std::sync::Arc;
 
-/// All that decides a run's future: machines of one form give the same outputs to the same inputs from here on. The
-/// configuration is part of it, and so are pending effects, deadlines, what the user typed and the device's state.
+/// The complete state that decides a run's future: machines with equal forms give the same outputs to the same inputs
+/// from here on. The form includes the configuration, pending effects, deadlines, the messages that the user typed and
+/// the device's state.
 ///
-/// Take it when no outputs wait: how waiting deltas will be joined is no part of it. Machines of one form have the same
-/// [`snapshot`](RunMachine::snapshot). The form itself is not to be stored.
+/// Take it when no outputs wait: the form ignores how waiting deltas will be joined. Machines with equal forms have the
+/// same [`snapshot`](RunMachine::snapshot). Do not store the form itself.
 #[derive(Clone, PartialEq)]
 pub struct CanonicalForm {
     config: Option<Arc<RunConfig>>,
     snapshot: String,
-    /// What no snapshot holds: a key.
+    /// The key, which no snapshot holds.
     given: Option<Authorization>,
-    /// What counts right after a revival only.
+    /// The state that matters only right after a revival.
     follows_cut: bool,
     is_disposed: bool,
 }
@@ -37,7 +38,7 @@ impl fmt::Debug for CanonicalForm {
 }
 
 impl RunMachine {
-    /// What decides the run's future, to be compared: for tests of two ways to one point.
+    /// Returns the state that decides the run's future, for tests that compare two ways to one point.
     #[must_use]
     pub fn canonical(&self) -> CanonicalForm {
         let turn = self.read_turn();

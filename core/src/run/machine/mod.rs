@@ -44,8 +44,8 @@ use step::Step;
 /// 5. [`Misuse`] is the host's own mistake. Faults of the peer or the transport are part of the turn's outcome.
 /// 6. The host reports changes of the device at any time: [`Input::EnteredBackground`], [`Input::NetworkLost`] and their
 ///    opposites. In the background [`poll_timeout`](Self::poll_timeout) may be `None`, since the clocks are paused.
-/// 7. A host that shuts down sends [`Input::Dispose`] and takes the outputs once more: they stop whatever the host has
-///    begun. Each later input is [`Misuse::Disposed`]. Another host can continue the turn from
+/// 7. A host that shuts down sends [`Input::Dispose`] and takes the outputs again: they stop everything that the host
+///    has begun. Each later input is [`Misuse::Disposed`]. Another host can continue the turn from
 ///    [`snapshot`](Self::snapshot).
 ///
 /// # The host's loop
@@ -97,7 +97,7 @@ use step::Step;
 pub struct RunMachine {
     /// `None` while a typed method has the run, and after such a method panicked.
     run: Option<AnyRun>,
-    /// What the host must still do after [`Input::Dispose`], and the run for another host.
+    /// The remaining work of the host after [`Input::Dispose`], and the run for another host.
     disposed: Option<Disposed>,
 }
 
@@ -130,7 +130,7 @@ impl RunMachine {
     /// supplies the configuration again, since keys and code are not stored.
     ///
     /// # Errors
-    /// The text is no snapshot, one of another version, or one of a run of another dialect.
+    /// The text is not a snapshot, or is one of another version or of a run of another dialect.
     pub fn restore(snapshot: &str, config: Arc<RunConfig>) -> Result<Self, SnapshotError> {
         AnyRun::restore(snapshot, config).map(Self::from)
     }
@@ -146,7 +146,7 @@ impl RunMachine {
     /// open questions of an agent cannot be answered, and fail the turn.
     ///
     /// # Errors
-    /// The text is no snapshot, or one of another version.
+    /// The text is not a snapshot, or is one of another version.
     pub fn revive(
         snapshot: &str,
         config: Arc<RunConfig>,
@@ -189,7 +189,7 @@ impl RunMachine {
     /// ```
     ///
     /// # Errors
-    /// The text is no checkpoint, one of another version, or it does not fit the history and the turn.
+    /// The text is not a checkpoint, is one of another version, or does not fit the history and the turn.
     pub fn revive_from(
         checkpoint: &str,
         history: Conversation,
@@ -336,8 +336,8 @@ impl RunMachine {
             .collect()
     }
 
-    /// Whether the host has disposed of the run ([`Input::Dispose`]). The state, the conversation and the outcome can still
-    /// be read.
+    /// Returns whether the host has disposed of the run ([`Input::Dispose`]). The state, the conversation and the
+    /// outcome can still be read.
     #[must_use]
     pub fn is_disposed(&self) -> bool {
         self.disposed.is_some()
@@ -367,7 +367,7 @@ impl RunMachine {
         }
     }
 
-    /// Whether only the user, or the result of a deferred call, can move the run on. A host may store the
+    /// Returns whether only the user, or the result of a deferred call, can move the run on. A host may store the
     /// [`snapshot`](Self::snapshot) and drop the run until then, or until [`poll_timeout`](Self::poll_timeout).
     #[must_use]
     pub fn is_resting(&self) -> bool {
@@ -419,7 +419,8 @@ impl RunMachine {
         }
     }
 
-    /// The run as text, to be stored; see [`Run::snapshot`]. After [`Input::Dispose`] it is the run as it was before.
+    /// Returns the run as text for storage; see [`Run::snapshot`]. After [`Input::Dispose`] it is the run as it was
+    /// before.
     #[must_use]
     pub fn snapshot(&self) -> String {
         match &self.disposed {

@@ -1,5 +1,5 @@
-//! For the model checker alone: what it must see of a run, and how it takes one apart. No part of the public
-//! interface; it may change at any time.
+//! Access for the model checker to the parts of a run. This is not part of the public interface, and may change at any
+//! time.
 
 pub use crate::run::abstraction::Abstraction;
 
@@ -51,7 +51,7 @@ impl RunMachine {
         Ok(true)
     }
 
-    /// Those whose time is over.
+    /// Returns the timers that have expired.
     #[must_use]
     pub fn due_timers(&self, now: Timestamp) -> Vec<TimerKey> {
         self.timers()
@@ -61,7 +61,7 @@ impl RunMachine {
             .collect()
     }
 
-    /// The same without those that stand still.
+    /// Returns the timers that are not paused.
     #[must_use]
     pub fn running_timers(&self) -> Vec<TimerKey> {
         let turn = self.read_turn();
@@ -71,13 +71,13 @@ impl RunMachine {
         timers
     }
 
-    /// How many blocks the run knows to be stored.
+    /// Returns the number of blocks that the run knows to be stored.
     #[must_use]
     pub fn durable(&self) -> u64 {
         self.read_turn().map_or(0, Turn::durable)
     }
 
-    /// Whether the turn's clock is stopped and will go on.
+    /// Returns whether the turn's clock is stopped and will continue.
     #[must_use]
     pub fn is_turn_clock_paused(&self) -> bool {
         let turn = self.read_turn();
@@ -86,6 +86,6 @@ impl RunMachine {
 }
 
 fn canon<S: State>(run: &Run<S>, abstraction: &Abstraction, out: &mut impl Hasher) {
-    // No state keeps a number of a block; the only time is that of a `Retry-After`, which no peer here sends.
+    // No state keeps a block's number; the only time is that of a `Retry-After`, which no peer here sends.
     run.turn().canon(S::KIND, run.state(), abstraction, out);
 }

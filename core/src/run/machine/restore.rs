@@ -1,4 +1,4 @@
-//! A run that was stored: its snapshot is read, and it goes on, in the same host or in another.
+//! Reads the snapshot of a stored run, to continue it in the same host or in another.
 
 use crate::conversation::{Conversation, Misfit};
 use crate::run::protocol::{Input, KilledPolicy, RunConfig, StateKind};
@@ -17,22 +17,22 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::sync::Arc;
 
-/// Why a snapshot cannot be read.
+/// The reasons why a snapshot cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum SnapshotError {
-    /// It is no snapshot, or a damaged one.
+    /// The text is not a snapshot, or is damaged.
     #[error("this is no snapshot of a run: {0}")]
     Malformed(String),
-    /// It says what no run can be.
+    /// The snapshot describes an impossible run.
     #[error("this snapshot was not written by a run, or was changed: it has {0}")]
     Impossible(&'static str),
-    /// It is a checkpoint, which is not all of a run.
+    /// The text is a checkpoint, which holds only a part of a run.
     #[error(
         "this is a checkpoint, and no snapshot of a whole run: give it to `revive_from`, with the history and the stored turn"
     )]
     IsCheckpoint,
-    /// It is the snapshot of a whole run, where a checkpoint belongs.
+    /// The text is the snapshot of a complete run instead of a checkpoint.
     #[error("this is the snapshot of a whole run, and no checkpoint: give it to `revive`")]
     IsSnapshot,
     /// The checkpoint belongs to another turn.
@@ -62,7 +62,7 @@ pub enum SnapshotError {
         "the checkpoint does not fit the conversation of the stored turns: {0} (give the history that the turn began with)"
     )]
     OtherConversation(String),
-    /// It has another version of the format.
+    /// The snapshot has another version of the format.
     #[error(
         "the snapshot has version {found} of the format, and this program reads version {VERSION}: use the release that wrote it"
     )]
@@ -71,7 +71,7 @@ pub enum SnapshotError {
         found: u64,
     },
     /// The configuration is for another wire format than the run in the snapshot: only
-    /// [`RunMachine::revive`](crate::run::RunMachine::revive) goes on with it.
+    /// [`RunMachine::revive`](crate::run::RunMachine::revive) continues such a run.
     #[error(
         "the snapshot is of a run that speaks {found}, and the configuration says {configured}"
     )]
@@ -95,7 +95,7 @@ struct Head {
     run: Value,
 }
 
-/// What a run comes back from beside the text: nothing, or what the host has stored.
+/// The source of a run in addition to the snapshot's text: none, or what the host has stored.
 type Source<'a> = Option<(Conversation, &'a StoredTurn)>;
 
 #[allow(clippy::needless_pass_by_value)] // as `map_err` gives it
@@ -115,7 +115,7 @@ fn read(
     source: Source<'_>,
     config: Arc<RunConfig>,
 ) -> Result<(AnyRun, String), SnapshotError> {
-    // Of another version the rest may be otherwise, too.
+    // Another version may also differ in the rest.
     let mut head: Value = serde_json::from_str(snapshot).map_err(malformed)?;
     let found: u64 = field(&mut head, "v")?;
     if found != VERSION {
@@ -193,7 +193,7 @@ impl AnyRun {
     /// A stored run on the same host: see [`RunMachine::restore`](crate::run::RunMachine::restore).
     ///
     /// # Errors
-    /// The text is no snapshot, one of another version, or one of a run of another dialect.
+    /// The text is not a snapshot, or is one of another version or of a run of another dialect.
     pub fn restore(snapshot: &str, config: Arc<RunConfig>) -> Result<Self, SnapshotError> {
         let configured = config.endpoint.dialect.name();
         let (run, found) = read(snapshot, None, config)?;
@@ -206,7 +206,7 @@ impl AnyRun {
     /// A stored run whose host died: see [`RunMachine::revive`](crate::run::RunMachine::revive).
     ///
     /// # Errors
-    /// The text is no snapshot, or one of another version.
+    /// The text is not a snapshot, or is one of another version.
     pub fn revive(
         snapshot: &str,
         config: Arc<RunConfig>,
@@ -220,7 +220,7 @@ impl AnyRun {
     /// [`RunMachine::revive_from`](crate::run::RunMachine::revive_from).
     ///
     /// # Errors
-    /// The text is no checkpoint, one of another version, or it does not fit the history and the turn.
+    /// The text is not a checkpoint, is one of another version, or does not fit the history and the turn.
     pub fn revive_from(
         checkpoint: &str,
         history: Conversation,

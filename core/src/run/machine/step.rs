@@ -11,7 +11,7 @@ use crate::run::states::{
     Streaming, Waiting, on,
 };
 
-/// What a state makes of an input: the machine after it, and whether the input was right.
+/// The result of an input: the machine after it, and whether the input was valid.
 pub(super) struct Step(pub(super) AnyRun, pub(super) Result<(), Misuse>);
 
 impl<T> From<T> for Step
@@ -23,7 +23,7 @@ where
     }
 }
 
-/// How a state maps inputs to its typed methods. Nothing is decided here.
+/// Maps a state's inputs to its typed methods, without any decision.
 trait Node: Sized {
     /// `ticket` is for the effect that the input answers.
     fn step(self, input: Input<'_>, ticket: Option<Ticket>, now: Timestamp) -> Step;
@@ -89,7 +89,7 @@ where
     Step(run.into(), Err(misuse))
 }
 
-/// What goes on, or is over.
+/// Converts the next step: the run continues, or it is over.
 fn either<S>(next: Result<Run<S>, Run<Completed>>) -> Step
 where
     AnyRun: From<Run<S>>,
@@ -154,7 +154,7 @@ where
     }
 }
 
-/// The network goes or comes back, and the run stays in its state.
+/// Notes that the network was lost or is back; the run stays in its state.
 macro_rules! note_network {
     ($run:ident, $method:ident, $now:ident) => {{
         $run.$method($now);
@@ -262,7 +262,7 @@ impl Node for Run<Streaming> {
                 Flow::Over => self.end(now).into(),
             },
             Input::Ended { effect } => {
-                // The host says itself that the stream is over: it need not be told to close it.
+                // The host reported that the stream is over, so it need not be asked to close the stream.
                 self.turn_mut().answered(effect);
                 self.end(now).into()
             }
@@ -427,7 +427,7 @@ impl Node for Run<Interrupted> {
 impl Node for Run<Completed> {
     fn step(mut self, input: Input<'_>, ticket: Option<Ticket>, now: Timestamp) -> Step {
         match (input, ticket) {
-            // To stop what is over is no mistake: the user may be faster than the screen.
+            // Stopping a turn that is over is no mistake: the user may be faster than the screen.
             (Input::Cancel, _) => self.into(),
             (Input::CancelCall { call }, _) => {
                 self.turn_mut().nothing_to_stop(call);

@@ -1,13 +1,13 @@
 use crate::run::protocol::Authorization;
 use serde::{Deserialize, Serialize};
 
-/// What a run knows of the credentials that the host gives it.
+/// The credentials that a run has from the host.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Access {
-    /// What the request that is about to go out is sent with. It is never stored.
+    /// The credentials of the next request. They are never stored.
     #[serde(skip)]
     given: Option<Authorization>,
-    /// The try of this hop that was refused for what it was sent with.
+    /// The attempt of this hop whose credentials were rejected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     rejected: Option<u32>,
 }
@@ -25,26 +25,26 @@ impl Access {
         self.given = Some(authorization);
     }
 
-    /// The request is out, or is not to go out now: the next one is sent with what the host says then.
+    /// Forgets the credentials: the request is sent, or is not sent now. The host is asked again for the next request.
     pub(crate) fn forget(&mut self) {
         self.given = None;
     }
 
-    /// The provider has refused what this try was sent with. Whether the host is to be asked once more: not when what
-    /// it gave then was refused too.
+    /// Notes that the provider has rejected the credentials of this attempt. Returns whether to ask the host again: not
+    /// if the credentials that the host then gave were rejected too.
     pub(crate) fn reject(&mut self, attempt: u32) -> bool {
         let is_first = self.rejected.is_none();
         self.rejected = Some(attempt);
         is_first
     }
 
-    /// Whether what the try before this one was sent with was refused.
+    /// Returns whether the credentials of the attempt before this one were rejected.
     pub(crate) fn is_after_rejection(&self, attempt: u32) -> bool {
         self.rejected
             .is_some_and(|rejected| rejected.checked_add(1) == Some(attempt))
     }
 
-    /// The provider has taken it, or another hop begins.
+    /// Notes that the provider accepted the credentials, or that another hop begins.
     pub(crate) fn accepted(&mut self) {
         self.rejected = None;
     }

@@ -12,33 +12,33 @@ pub(crate) struct Answer {
     /// The answer's media type; empty if it has none.
     media_type: String,
     body: Body,
-    /// The body as far as nothing was decoded of it: what it is can be said if nothing ever is.
+    /// The start of the body until something is decoded, to report what the body is if nothing ever is.
     beginning: Vec<u8>,
-    /// Why the stream cannot be read any further.
+    /// The reason why the stream cannot be read further.
     fault: Option<Failure>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 enum Body {
     Stream(Box<Pipeline>),
-    /// The answer's media type says that it is no stream.
+    /// The answer's media type is not that of a stream.
     Unexpected,
 }
 
-/// What a piece of the body has brought.
+/// The result of reading a chunk of the body.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Reading {
-    /// More is to come.
+    /// More is expected.
     Open,
-    /// With this piece all that counts was said.
+    /// The answer is complete with this chunk.
     Whole,
-    /// All that counts was said before.
+    /// The answer was complete before this chunk.
     WasWhole,
     /// The body cannot be read any further, or says that it failed.
     Over,
 }
 
-/// As much of an unexpected body as is kept, in bytes.
+/// The maximum size of an unexpected body that is kept, in bytes.
 const BEGINNING: usize = 64 << 10;
 
 impl Answer {
@@ -69,12 +69,12 @@ impl Answer {
         }
     }
 
-    /// The try, from 0.
+    /// Returns the attempt, from 0.
     pub(crate) fn attempt(&self) -> u32 {
         self.attempt
     }
 
-    /// How the provider names it, if it has said so.
+    /// Returns the provider's id of the answer, if known.
     pub(crate) fn id(&self) -> Option<&str> {
         match &self.body {
             Body::Stream(pipeline) => pipeline.response_id(),
@@ -122,10 +122,10 @@ impl Answer {
         }
     }
 
-    /// The body has ended.
+    /// Ends the body.
     ///
     /// # Errors
-    /// It cannot be read, or is none of a stream.
+    /// The body cannot be read, or is not a stream.
     pub(crate) fn end(
         &mut self,
         conversation: &mut Conversation,
@@ -141,12 +141,12 @@ impl Answer {
         }
     }
 
-    /// Why the stream cannot be read any further, if it cannot.
+    /// Takes the reason why the stream cannot be read further, if there is one.
     pub(crate) fn take_fault(&mut self) -> Option<Failure> {
         self.fault.take()
     }
 
-    /// Whether a frame of the stream was read.
+    /// Returns whether a frame of the stream was read.
     pub(crate) fn has_begun(&self) -> bool {
         match &self.body {
             Body::Stream(pipeline) => pipeline.has_begun(),
@@ -154,12 +154,12 @@ impl Answer {
         }
     }
 
-    /// Whether the app can have seen anything of the answer.
+    /// Returns whether the app can have seen anything of the answer.
     pub(crate) fn has_content(&self) -> bool {
         matches!(&self.body, Body::Stream(pipeline) if pipeline.has_content())
     }
 
-    /// Whether all that counts was said, so that a connection that breaks now takes nothing away.
+    /// Returns whether the answer is complete, so that a connection that breaks now loses nothing.
     pub(crate) fn is_done(&self) -> bool {
         let is_over = match &self.body {
             Body::Stream(pipeline) => {
@@ -170,7 +170,7 @@ impl Answer {
         is_over || self.fault.is_some()
     }
 
-    /// Whether a body that has ended as it should broke off in the midst of the answer.
+    /// Returns whether a body that has ended as it should broke off in the midst of the answer.
     pub(crate) fn is_broken_off(&self) -> bool {
         let Body::Stream(pipeline) = &self.body else {
             return false;
@@ -178,7 +178,7 @@ impl Answer {
         pipeline.phase() == Phase::Active && !pipeline.is_done() && pipeline.is_between_frames()
     }
 
-    /// Whether a backend that resumes streams so can resume this one.
+    /// Returns whether a backend that resumes streams so can resume this one.
     pub(crate) fn can_resume(&self, how: Resumption) -> bool {
         let Body::Stream(pipeline) = &self.body else {
             return false;
@@ -190,12 +190,12 @@ impl Answer {
         }
     }
 
-    /// Whether something has come since the stream was last opened.
+    /// Returns whether something has come since the stream was last opened.
     pub(crate) fn has_gone_on(&self) -> bool {
         matches!(&self.body, Body::Stream(pipeline) if pipeline.has_gone_on())
     }
 
-    /// Gives away what reads the stream, so that it can go on when it is open again.
+    /// Returns the pipeline that reads the stream, so that it can continue once the stream is open again.
     pub(crate) fn break_off(&mut self) -> Option<Box<Pipeline>> {
         match std::mem::replace(&mut self.body, Body::Unexpected) {
             Body::Stream(mut pipeline) => {
@@ -206,19 +206,19 @@ impl Answer {
         }
     }
 
-    /// It is not opened again after all.
+    /// Puts back the pipeline of a stream that is not opened again after all.
     pub(crate) fn put_back(&mut self, pipeline: Box<Pipeline>) {
         self.body = Body::Stream(pipeline);
     }
 
-    /// Whether the body, of which nothing could be decoded, looks like a page or a JSON text: some servers send those
-    /// under a stream's media type, or under none.
+    /// Returns whether the body, of which nothing could be decoded, looks like a page or a JSON text: some servers send
+    /// those under a stream's media type, or under none.
     fn is_no_stream(&self) -> bool {
         let start = self.beginning.trim_ascii_start().first();
         matches!(start, Some(b'<' | b'{' | b'['))
     }
 
-    /// The failure that an answer that is no stream stands for.
+    /// Returns the failure for an answer that is not a stream.
     fn unexpected(&self) -> Failure {
         let body = serde_json::from_slice::<serde_json::Value>(&self.beginning);
         if body.is_ok_and(|body| body.get("error").is_some()) {

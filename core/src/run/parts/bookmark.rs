@@ -2,8 +2,8 @@ use crate::MessageId;
 use crate::conversation::Conversation;
 use serde::{Deserialize, Serialize};
 
-/// The place after the last message that there was. The message is noted, not its index, since an agent may put other
-/// messages in the place of all.
+/// The place after the last message at that time. It holds the message's id, not the index, since an agent may replace
+/// all messages.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct Bookmark(Option<MessageId>);
@@ -14,19 +14,20 @@ impl Bookmark {
         Self(last.map(|message| message.id().clone()))
     }
 
-    /// There was no message, or it was never set.
+    /// Returns whether there was no message, or the bookmark was never set.
     pub(crate) fn is_at_start(&self) -> bool {
         self.0.is_none()
     }
 
-    /// How many messages lie before it; `None` if there was none, and if the last of them is gone.
+    /// Returns the number of messages before the bookmark; `None` if there was none, or if the last of them was
+    /// removed.
     pub(crate) fn position(&self, conversation: &Conversation) -> Option<usize> {
         let last = conversation.last_position(self.0.as_ref()?)?;
         Some(last + 1)
     }
 }
 
-/// Where the turn and its hop begin.
+/// The places where the turn and its hop begin.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Beginnings {
     /// Before the turn's own messages.
@@ -48,7 +49,7 @@ impl Beginnings {
         &self.hop
     }
 
-    /// Before what the hop's stream brings.
+    /// Returns the place before the messages of the hop's stream.
     #[inline]
     pub(crate) fn stream(&self) -> &Bookmark {
         if self.hop.is_at_start() {

@@ -10,7 +10,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// What a turn has used of what it may.
+/// The limits' counters of a turn.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Budget {
     /// Rounds of tools that are done.
@@ -21,14 +21,14 @@ pub(crate) struct Budget {
     spent: Spent,
 }
 
-/// What is to be done with a call, by how often it was made.
+/// The decision on a call, by the number of times that it was made.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Repeated {
-    /// It is run.
+    /// The call runs.
     Run,
-    /// It is not run: the model is told that it goes in a circle.
+    /// The call does not run: the model is told that it repeats itself.
     Tell(u32),
-    /// The model has asked for it too often: the turn is to stop.
+    /// The model has asked for the call too often: the turn stops.
     Stop(u32),
 }
 
@@ -81,8 +81,8 @@ impl Budget {
         }
     }
 
-    /// The limit that the next round of tools, with so many calls, would break. `running` is the time since it was last
-    /// added.
+    /// Returns the limit that the next round of tools, with this number of calls, would exceed. `running` is the
+    /// running time that was not added yet.
     pub(crate) fn next_limit(
         &self,
         limits: &Limits,
@@ -139,7 +139,7 @@ impl Budget {
         }
     }
 
-    /// Takes note of what came of a call that ran.
+    /// Notes the result of a call that ran.
     pub(crate) fn note_result(&mut self, digest: u64, result: &ToolResult) {
         let result = serde_json::to_vec(result).unwrap_or_default();
         self.spent.came_to(digest, fnv1a(&result));
@@ -157,7 +157,7 @@ pub(crate) fn call_digest(name: &str, arguments: &str) -> u64 {
     fnv1a(text.as_bytes())
 }
 
-/// How a turn stands with its limits.
+/// The amounts that a turn has used of its limits.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Spent {
     /// The calls that were begun.
@@ -170,14 +170,14 @@ struct Spent {
     time: Duration,
 }
 
-/// One tool with one set of arguments.
+/// The calls of one tool with the same arguments.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Repeat {
     call: u64,
     times: u32,
-    /// What came of it last.
+    /// The digest of the last result.
     result: Option<u64>,
-    /// Whether that was something new.
+    /// Whether the result was new.
     is_news: bool,
 }
 
@@ -264,7 +264,7 @@ mod tests {
         assert_eq!(budget.count_call(call, limit), Repeated::Tell(2));
         assert_eq!(budget.count_call(call, limit), Repeated::Stop(3));
         assert_eq!(budget.count_call(call, None), Repeated::Run);
-        // Another call between, and a result that is new: it counts anew.
+        // Another call came between, and the result is new: the count starts again.
         budget.note_result(call, &Ok("1".into()));
         budget.note_result(call, &Ok("2".into()));
         budget.count_call(call_digest("else", "{}"), limit);

@@ -11,16 +11,16 @@ use std::time::Duration;
 pub(crate) struct Clocks {
     now: Timestamp,
     deadlines: Deadlines,
-    /// They stand still since then: the app is in the background.
+    /// The time since which the clocks are paused: the app is in the background.
     paused_at: Option<Timestamp>,
-    /// What is left of the turn's time while the user is asked.
+    /// The rest of the turn's time while the user is asked.
     turn_left: Option<Duration>,
     /// Since when the turn's time runs; nothing while the user is asked.
     running_since: Option<Timestamp>,
 }
 
 impl Clocks {
-    /// Whether a run's clocks can stand so.
+    /// Checks that a run can have stored such clocks.
     ///
     /// # Errors
     /// No run writes that.
@@ -46,13 +46,13 @@ impl Clocks {
         self.now
     }
 
-    /// The time that deadlines are counted from; it stands still while the clocks are paused.
+    /// The time that deadlines are counted from; it does not advance while the clocks are paused.
     #[inline]
     fn clock(&self) -> Timestamp {
         self.paused_at.unwrap_or(self.now)
     }
 
-    /// Lets a timer run, unless it is to have no end.
+    /// Starts a timer, unless it has no limit.
     #[inline]
     pub(crate) fn set(&mut self, key: TimerKey, after: Option<Duration>) {
         if let Some(after) = after {
@@ -60,7 +60,7 @@ impl Clocks {
         }
     }
 
-    /// The same for what goes on while the clocks are paused.
+    /// Starts a timer that runs even while the clocks are paused.
     pub(crate) fn set_from_now(&mut self, key: TimerKey, after: Option<Duration>) {
         if let Some(after) = after {
             self.deadlines.set(key, self.now.after(after));
@@ -80,14 +80,14 @@ impl Clocks {
         self.deadlines.stop_all();
     }
 
-    /// Stops a timer, to be set again with the time that it had left.
+    /// Stops a timer, and returns the time that it had left.
     pub(crate) fn take(&mut self, key: TimerKey) -> Option<Duration> {
         let left = self.deadlines.deadline(key)?.since(self.clock());
         self.stop(key);
         Some(left)
     }
 
-    /// Each deadline, and what it is for.
+    /// Returns each deadline with its timer.
     pub(crate) fn timers(&self) -> impl Iterator<Item = (TimerKey, Timestamp)> + '_ {
         self.deadlines.0.iter().copied()
     }
@@ -144,7 +144,7 @@ impl Clocks {
         self.running_since.get_or_insert(self.clock());
     }
 
-    /// How long the turn has run since it last stood still.
+    /// Returns how long the turn has run since its clock was last stopped.
     pub(crate) fn running(&self) -> Duration {
         let running = self.running_since.map(|since| self.clock().since(since));
         running.unwrap_or_default()

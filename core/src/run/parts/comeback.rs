@@ -1,4 +1,4 @@
-/// What a run that came back on another host must still take into account. It is never stored.
+/// The state that a run must take into account after it was revived on another host. It is never stored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Comeback {
     is_of_another_dialect: bool,
@@ -6,22 +6,22 @@ pub(crate) struct Comeback {
 }
 
 impl Comeback {
-    /// The run comes back with an endpoint of this dialect, and `spoke` that one before.
+    /// Notes that the run was revived with an endpoint of the dialect `speaks`, and spoke the dialect `spoke` before.
     pub(crate) fn begin(&mut self, spoke: &str, speaks: &str) {
         self.is_of_another_dialect = spoke != speaks;
     }
 
-    /// Whether the run was stored while it spoke another dialect: a stream of that time cannot be resumed.
+    /// Returns whether the run was stored while it spoke another dialect: a stream from then cannot be resumed.
     pub(crate) fn is_of_another_dialect(self) -> bool {
         self.is_of_another_dialect
     }
 
-    /// Forgets the other dialect, of which nothing is left in the turn.
+    /// Forgets the other dialect: nothing in the turn depends on it now.
     pub(crate) fn forget_dialect(&mut self) {
         self.is_of_another_dialect = false;
     }
 
-    /// Whether the hop was begun because the run came back and the answer before the hop is cut: what the old host had
+    /// Returns whether the hop was begun because the run was revived after a cut answer: the text that the old host had
     /// shown belongs to that answer.
     pub(crate) fn follows_cut(self) -> bool {
         self.follows_cut

@@ -5,22 +5,22 @@ use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-/// How the conversation stands with the model's context window.
+/// The state of the conversation with regard to the model's context window.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct ContextWindow {
-    /// The user was told in this turn.
+    /// The user was warned in this turn.
     told: bool,
     /// The hop's request warns the model.
     warns: bool,
-    /// How long the request is that the host is asked to trim.
+    /// The size of the request that the host is asked to trim.
     tokens: u64,
-    /// The messages that this turn's requests do not carry any more.
+    /// The messages that this turn's requests no longer carry.
     left_out: Vec<MessageId>,
-    /// What stands for them.
+    /// The summary that replaces the messages left out.
     summary: Option<String>,
 }
 
-/// Said before the host's summary of what was left out.
+/// Comes before the host's summary of what was left out.
 const LEFT_OUT: &str = "Earlier messages of this conversation were left out. In short, they said:";
 
 impl ContextWindow {
@@ -28,12 +28,12 @@ impl ContextWindow {
         *self == Self::default()
     }
 
-    /// The messages that this turn's requests do not carry any more.
+    /// The messages that this turn's requests no longer carry.
     pub(crate) fn left_out(&self) -> &[MessageId] {
         &self.left_out
     }
 
-    /// The same window, with other messages left out.
+    /// Returns the same window with other messages left out.
     pub(crate) fn leaving_out(&self, left_out: Vec<MessageId>) -> Self {
         Self {
             told: self.told,
@@ -44,28 +44,29 @@ impl ContextWindow {
         }
     }
 
-    /// A hop begins: its request warns of nothing yet.
+    /// Begins a hop, whose request has no warning yet.
     pub(crate) fn begin_hop(&mut self) {
         self.warns = false;
     }
 
-    /// The hop's request warns the model. Whether the user is to be told, which is once a turn.
+    /// Adds a warning for the model to the hop's request. Returns whether to warn the user too, which happens once a
+    /// turn.
     pub(crate) fn warn(&mut self) -> bool {
         self.warns = true;
         !std::mem::replace(&mut self.told, true)
     }
 
-    /// The host is asked to trim a request of so many tokens.
+    /// Notes that the host is asked to trim a request of this number of tokens.
     pub(crate) fn ask_to_trim(&mut self, tokens: u64) {
         self.tokens = tokens;
     }
 
-    /// How many tokens the request takes that the host is asked to trim.
+    /// Returns the number of tokens of the request that the host is asked to trim.
     pub(crate) fn asked_tokens(&self) -> u64 {
         self.tokens
     }
 
-    /// The host has said what is left out, and what stands for it.
+    /// Notes which messages the host leaves out, and the summary that replaces them.
     pub(crate) fn leave_out(&mut self, left_out: &[MessageId], summary: Option<String>) {
         self.left_out.extend(left_out.iter().cloned());
         if summary.is_some() {
@@ -73,15 +74,15 @@ impl ContextWindow {
         }
     }
 
-    /// The host has trimmed: by as much as the estimate before was wrong of the whole, the one after is wrong of what is
-    /// left. How many tokens that makes.
+    /// Returns the number of tokens after trimming. The estimate is assumed to be wrong by the same factor before and
+    /// after.
     pub(crate) fn trimmed_tokens(&mut self, before: u64, after: u64) -> u64 {
         let scaled = u128::from(self.tokens) * u128::from(after) / u128::from(before.max(1));
         self.tokens = 0;
         u64::try_from(scaled).unwrap_or(u64::MAX)
     }
 
-    /// The messages without those that were left out.
+    /// Returns the messages without those that were left out.
     pub(crate) fn kept<'a>(&self, messages: &'a [Message]) -> Cow<'a, [Message]> {
         if self.left_out.is_empty() {
             return Cow::Borrowed(messages);
@@ -93,7 +94,8 @@ impl ContextWindow {
             .collect()
     }
 
-    /// What goes before the conversation: the app's `own` instructions, and what is to be said of the context.
+    /// Returns the text before the conversation: the app's `own` instructions, the summary of what was left out, and
+    /// the warning.
     pub(crate) fn instructions<'a>(&self, own: Option<&'a str>) -> Option<Cow<'a, str>> {
         if !self.warns && self.summary.is_none() {
             return own.map(Cow::Borrowed);

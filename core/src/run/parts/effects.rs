@@ -47,16 +47,16 @@ impl Effects {
         self.at(EffectStage::Given).into_iter().find(is_write)
     }
 
-    /// The write that is under way, whether the host has it yet or not.
+    /// Returns the write that is in flight, whether the host has it yet or not.
     pub(crate) fn write(&self) -> Option<EffectId> {
         let is_write = |id: &EffectId| matches!(id, EffectId::Persist { .. });
         self.iter().map(|(id, _)| id).find(is_write)
     }
 
-    /// Whether a run can have these, which has recorded so many blocks.
+    /// Checks that a run with this number of recorded blocks can have these effects.
     ///
     /// # Errors
-    /// No run writes that.
+    /// No run stores such effects.
     pub(crate) fn check_stored(&self, recorded: u64) -> Result<(), &'static str> {
         if !self.0.is_sorted_by(|one, other| one.0 < other.0) {
             return Err("effects out of order");
@@ -72,7 +72,7 @@ impl Effects {
         Ok(())
     }
 
-    /// How many tools have begun, or are about to.
+    /// Returns the number of tools that have begun, or are about to.
     pub(crate) fn running_tools(&self) -> usize {
         let runs = |&(id, stage): &(EffectId, EffectStage)| {
             let waits = matches!(stage, EffectStage::Waiting | EffectStage::Deferred);
@@ -89,7 +89,7 @@ impl Effects {
         })
     }
 
-    /// Whether only the user, or a result that comes later, is awaited.
+    /// Returns whether only the user, or a result that comes later, is awaited.
     pub(crate) fn are_at_rest(&self) -> bool {
         self.iter().all(|(id, stage)| {
             matches!(id, EffectId::Approve(_)) && stage == EffectStage::Given
@@ -97,7 +97,7 @@ impl Effects {
         })
     }
 
-    /// The host died: what it had in its hands is gone, but for its writes.
+    /// Forgets the effects that a dead host was carrying out, except its writes.
     pub(crate) fn forget_host(&mut self) {
         self.0.retain(|(id, stage)| {
             matches!(id, EffectId::Persist { .. })

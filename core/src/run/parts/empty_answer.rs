@@ -1,11 +1,11 @@
 use serde::{Deserialize, Serialize};
 
-/// What a turn remembers of answers without text, a call or media.
+/// A turn's state with regard to answers without text, a call or media.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct EmptyAnswer {
-    /// The model was asked once more in this turn; it is not asked a second time.
+    /// The model was asked again in this turn; there is no second time.
     was_asked_again: bool,
-    /// The next hop is the one that asks once more.
+    /// The next hop asks again.
     #[serde(skip)]
     is_asked_next: bool,
     /// The hop's request tells the model that its answer was empty.
@@ -21,14 +21,14 @@ impl EmptyAnswer {
         self.is_noted = std::mem::take(&mut self.is_asked_next);
     }
 
-    /// The next hop asks once more. Returns false if that was done before in this turn.
+    /// Lets the next hop ask again. Returns false if that has happened before in this turn.
     pub(crate) fn ask_again(&mut self) -> bool {
         self.is_asked_next = !self.was_asked_again;
         self.was_asked_again = true;
         self.is_asked_next
     }
 
-    /// Whether the hop's request tells the model that its answer was empty.
+    /// Returns whether the hop's request tells the model that its answer was empty.
     pub(crate) fn is_noted(&self) -> bool {
         self.is_noted
     }

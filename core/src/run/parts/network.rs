@@ -1,10 +1,10 @@
 use serde::{Deserialize, Serialize};
 
-/// What a run knows of the network.
+/// A run's state with regard to the network.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Network {
     is_offline: bool,
-    /// The tries of the hop that do not count: the network was gone, or changed.
+    /// The attempts of the hop that do not count, because the network was lost or changed.
     uncounted: u32,
 }
 
@@ -26,17 +26,17 @@ impl Network {
         self.uncounted
     }
 
-    /// A try does not count.
+    /// Excludes one attempt from the count.
     pub(crate) fn excuse_try(&mut self) {
         self.uncounted = self.uncounted.saturating_add(1);
     }
 
-    /// The tries are counted anew from here: so many do not count.
+    /// Excludes the attempts up to this one from the count.
     pub(crate) fn count_from(&mut self, attempt: u32) {
         self.uncounted = attempt;
     }
 
-    /// Which of the tries that count the try with this number is, from 1.
+    /// Returns the number of this attempt among those that count, from 1.
     pub(crate) fn counted(&self, attempt: u32) -> u32 {
         attempt.saturating_sub(self.uncounted).max(1)
     }

@@ -24,9 +24,9 @@ pub(crate) struct PartialCalls {
 struct PartialCall {
     key: CallKey,
     id: ToolCallId,
-    /// How much of the call's arguments was read, in bytes.
+    /// The length of the call's arguments that was read, in bytes.
     read: usize,
-    /// The agent said that they are whole.
+    /// The agent reported that the arguments are complete.
     ended: bool,
     #[serde(skip)]
     arguments: PartialArguments,
@@ -62,7 +62,7 @@ impl PartialCalls {
         Some(&call.arguments)
     }
 
-    /// A piece of a call's arguments has come, behind `from` bytes.
+    /// Reads a delta of a call's arguments, which comes after `from` bytes.
     pub(crate) fn delta(
         &mut self,
         id: &str,
@@ -77,11 +77,11 @@ impl PartialCalls {
         }
     }
 
-    /// An event has come that may begin a call, or rewrite its arguments.
+    /// Handles an event that may begin a call, or rewrite its arguments.
     pub(crate) fn event(&mut self, event: &Event, conversation: &Conversation, queue: &mut Queue) {
         match event {
             Event::ToolCallStart(event) => {
-                // A call that begins again after its end goes on where it was.
+                // A call that begins again after its end continues where it was.
                 if let Some(call) = self.call_mut(&event.tool_call_id)
                     && call.ended
                 {
@@ -105,7 +105,7 @@ impl PartialCalls {
         }
     }
 
-    /// A call's arguments are whole.
+    /// Ends a call's arguments, which are complete.
     pub(crate) fn end(&mut self, id: &str, queue: &mut Queue) {
         if let Some(call) = self.call_mut(id)
             && !call.ended
@@ -239,7 +239,7 @@ pub(super) fn stopped(arguments: &PartialArguments) -> Option<String> {
     }
 }
 
-/// What one string grew by in several pieces is one change.
+/// Adds a change. Consecutive changes that extend one string become one change.
 pub(super) fn add(changes: &mut Vec<OwnedChange>, change: Change<'_>) {
     if let Change::Append { path, text } = change
         && let Some(OwnedChange::Append {

@@ -10,35 +10,35 @@ use crate::tool::{OutputType, OwnedChange, PartialArguments, PartialState};
 use crate::{MessageId, ToolCallId};
 use serde::{Deserialize, Serialize};
 
-/// After so many brackets that were no beginning the text is not looked at any more.
+/// The number of brackets that turned out not to start the answer, after which the text is no longer searched.
 const MOST_IN_VAIN: u32 = 32;
 
-/// So many changes have room in an update at once: few pieces bring more, and an allocator keeps room of under a kilobyte at
-/// hand.
+/// The number of changes that an update has room for at first. Few deltas bring more, and allocators serve blocks of
+/// under a kilobyte quickly.
 const CHANGES: usize = 9;
 
-/// Reads the answer of one hop. Stored is only how far it has come: the text is the conversation's.
+/// Reads the answer of one hop. Only its progress is stored: the text belongs to the conversation.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct PartialOutput {
     hop: u32,
     source: Source,
-    /// Where the JSON begins in the source's text, and how much of that was read, in bytes.
+    /// The start of the JSON in the source's text, and the length that was read, in bytes.
     from: usize,
     read: usize,
-    /// So many changes were said of it.
+    /// The number of changes that were reported.
     said: usize,
-    /// So many brackets were no beginning.
+    /// The number of brackets that turned out not to start the answer.
     in_vain: u32,
     #[serde(skip)]
     of: Option<Of>,
     #[serde(skip)]
     reader: PartialArguments,
-    /// The update that what follows may be merged with.
+    /// The update that later changes may be merged with.
     #[serde(skip)]
     waiting: Option<Place>,
 }
 
-/// Where the hop's answer stands.
+/// The place of the hop's answer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Source {
@@ -48,16 +48,16 @@ enum Source {
     Call(ToolCallId),
 }
 
-/// What is read.
+/// The kind of answer that is read.
 #[derive(Clone, Debug, PartialEq)]
 struct Of {
-    /// The tool whose arguments it is; else it is text.
+    /// The tool whose arguments are read; `None` if the answer is text.
     tool: Option<String>,
     spelling: Option<Spelling>,
 }
 
 impl PartialOutput {
-    /// Reads answers of this type; what was read before the run was stored is read again.
+    /// Reads answers of this type. Text that was read before the run was stored is read again.
     pub(crate) fn set_up(
         &mut self,
         output: &OutputType,
@@ -82,7 +82,7 @@ impl PartialOutput {
         self.restart(0);
     }
 
-    /// What was read so far.
+    /// Returns the reader of the text so far.
     pub(crate) fn reader(&self) -> Option<&PartialArguments> {
         (self.source != Source::Unknown).then_some(&self.reader)
     }
@@ -101,14 +101,14 @@ impl PartialOutput {
                 _ => None,
             },
             Source::Call(id) => {
-                // It is over once its result is in the history.
+                // The call is over once its result is in the history.
                 let (_, call) = conversation.call_of_history(id)?;
                 Some(&call.function.arguments)
             }
         }
     }
 
-    /// A call begins: if it is the first of the final tool, the answer stands in its arguments.
+    /// Notes the start of a call. The first call of the final tool has the answer in its arguments.
     pub(crate) fn event(&mut self, event: &Event, conversation: &Conversation, queue: &mut Queue) {
         if let Event::Custom(event) = event
             && event.name == REPLACED
@@ -134,7 +134,7 @@ impl PartialOutput {
         }
     }
 
-    /// A piece of a call's arguments has come, behind `from` bytes.
+    /// Reads a delta of a call's arguments, which comes after `from` bytes.
     #[inline]
     pub(crate) fn arguments(
         &mut self,
@@ -156,7 +156,7 @@ impl PartialOutput {
         }
     }
 
-    /// A piece of a message's text has come, behind `from` bytes.
+    /// Reads a delta of a message's text, which comes after `from` bytes.
     #[inline]
     pub(crate) fn text_delta(&mut self, id: &str, from: usize, delta: &str, queue: &mut Queue) {
         match &self.source {
@@ -201,7 +201,7 @@ impl PartialOutput {
     fn take(&mut self, text: &str, queue: &mut Queue) {
         if self.reader.state() == PartialState::Open {
             self.tell(text, queue);
-            // What stood in brackets was no JSON, and nothing was said of it but that it began.
+            // The text in brackets was not JSON, and only its start was reported.
             let is_text = matches!(self.source, Source::Text(_));
             if is_text && self.is_no_json() && self.said <= 1 {
                 self.in_vain += 1;

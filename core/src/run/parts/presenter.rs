@@ -8,7 +8,7 @@ use crate::run::protocol::{EffectId, RunConfig, RunEvent, TextOptions};
 use crate::tool::{OutputType, PartialArguments};
 use serde::{Deserialize, Serialize};
 
-/// Makes of what happens what the host is given, and keeps it until the host asks.
+/// Converts what happens into outputs, and keeps them until the host takes them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Presenter {
     #[serde(rename = "entries")]
@@ -16,10 +16,10 @@ pub(crate) struct Presenter {
     /// The calls' arguments as they are parsed while they stream, if they are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     partial: Option<PartialCalls>,
-    /// The typed answer as it is parsed while it streams, if there is to be one.
+    /// The typed answer as it is parsed while it streams, if the turn has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     output: Option<Box<PartialOutput>>,
-    /// How text is shown, if not just as it comes.
+    /// The layer for showing text; `None` if text is shown unchanged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     text: Option<Box<TextLayer>>,
 }
@@ -33,7 +33,7 @@ impl Presenter {
         self.queue.push(Entry::Effect(id));
     }
 
-    /// The host is to stop what it does under this id.
+    /// Asks the host to stop the effect with this id.
     pub(crate) fn stop(&mut self, id: EffectId) {
         self.queue.push(Entry::Stop(id));
     }
@@ -51,7 +51,8 @@ impl Presenter {
         self.queue.pop()
     }
 
-    /// Whether calls' arguments are parsed while they stream. What was read before a restore is read again.
+    /// Starts parsing the calls' arguments while they stream, if configured. Arguments that were read before a restore
+    /// are read again.
     pub(crate) fn read_arguments(&mut self, config: &RunConfig, conversation: &Conversation) {
         if !config.partial_arguments {
             self.partial = None;
@@ -62,7 +63,7 @@ impl Presenter {
             .read_again(&config.tools, conversation);
     }
 
-    /// The answer is to be of this type, in the arguments of `tool` if there is one.
+    /// Reads an answer of this type, in the arguments of `tool` if there is one.
     pub(crate) fn read_output(
         &mut self,
         output: Option<&OutputType>,
@@ -77,7 +78,7 @@ impl Presenter {
         reading.set_up(output, tool, conversation);
     }
 
-    /// How text is shown from here on.
+    /// Sets the options for showing text from here on.
     pub(crate) fn show_text(&mut self, options: TextOptions) {
         let mut before = self.text.take().map(|layer| *layer);
         if !options.drop_blank
@@ -91,7 +92,7 @@ impl Presenter {
         self.text = TextLayer::new(options, before).map(Box::new);
     }
 
-    /// A hop begins: the calls of the one before are over, and the text that it held back is not shown any more.
+    /// Begins a hop: the calls of the hop before are over, and the text that it held back is dropped.
     pub(crate) fn begin_hop(&mut self, hop: u32) {
         self.forget_arguments();
         if let Some(output) = &mut self.output {
@@ -117,7 +118,7 @@ impl Presenter {
         self.output.as_ref()?.reader()
     }
 
-    /// A piece of the stream may be one of the typed answer.
+    /// Reads a delta of the stream that may belong to the typed answer.
     #[inline]
     fn read_piece(&mut self, event: EventRef<'_>, from: usize, conversation: &Conversation) {
         let Some(output) = &mut self.output else {
@@ -135,8 +136,7 @@ impl Presenter {
         }
     }
 
-    /// A piece of text is to be shown, from `from` to the end of what its item has; it came as `whole` if it has
-    /// attachments.
+    /// Shows text that starts at `from` and ends the item. `whole` is its event if the text came with attachments.
     fn piece(
         &mut self,
         item: Item,

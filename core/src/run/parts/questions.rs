@@ -6,11 +6,11 @@ use crate::run::protocol::{EffectId, Question, QuestionError, UserAnswer};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// What the running tools ask the user, and have asked: in the order of the calls, and of each call's questions.
+/// The questions that the running tools ask or have asked the user, ordered by call and number.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Questions {
     asked: Vec<Asked>,
-    /// What is left of the time of the tools that wait for the user.
+    /// The remaining time of the tools that wait for the user.
     left: Vec<(CallKey, Duration)>,
 }
 
@@ -20,7 +20,7 @@ struct Asked {
     number: u32,
     question: Question,
     answer: Option<UserAnswer>,
-    /// The tool as it runs now has asked, and was not told yet.
+    /// The running tool has asked, and has no answer yet.
     is_awaited: bool,
 }
 
@@ -42,10 +42,10 @@ impl Questions {
         self.asked.is_empty() && self.left.is_empty()
     }
 
-    /// Whether a tool may ask this.
+    /// Checks that a tool may ask this question.
     ///
     /// # Errors
-    /// It may not.
+    /// The tool may not ask this question.
     pub(crate) fn may_ask(&self, call: CallKey, number: u32) -> Result<(), QuestionError> {
         match self.find(call, number) {
             Some(asked) if asked.is_awaited => Err(QuestionError::Twice(number)),
@@ -53,8 +53,8 @@ impl Questions {
         }
     }
 
-    /// The tool asks. Whether the user is to be asked: an answer that they gave to the same question, when the tool
-    /// ran before, is there already.
+    /// Notes a tool's question. Returns whether to ask the user: not if the same question was answered when the tool
+    /// ran before.
     pub(crate) fn ask(&mut self, call: CallKey, number: u32, question: Question) -> bool {
         let mut known = self.asked.iter_mut();
         let known = known.find(|asked| {
@@ -66,7 +66,7 @@ impl Questions {
             known.is_awaited = true;
             return false;
         }
-        // The tool goes another way than before: what it asked from here on was another question.
+        // The tool took another path than before: from here on its earlier questions were different.
         self.asked
             .retain(|asked| asked.call != call || asked.number < number || asked.is_awaited);
         let at = self
@@ -91,26 +91,26 @@ impl Questions {
         self.find(call, number)?.answer.as_ref()
     }
 
-    /// The user has answered.
+    /// Notes the user's answer.
     pub(crate) fn set_answer(&mut self, call: CallKey, number: u32, answer: UserAnswer) {
         if let Some(asked) = self.find_mut(call, number) {
             asked.answer = Some(answer);
         }
     }
 
-    /// The tool is told the answer.
+    /// Notes that the tool has its answer.
     pub(crate) fn told(&mut self, call: CallKey, number: u32) {
         if let Some(asked) = self.find_mut(call, number) {
             asked.is_awaited = false;
         }
     }
 
-    /// Whether the user is asked something.
+    /// Returns whether the user is asked any question.
     pub(crate) fn are_open(&self) -> bool {
         self.asked.iter().any(Asked::is_open)
     }
 
-    /// Whether the user is asked something for this call.
+    /// Returns whether the user is asked a question for this call.
     pub(crate) fn is_asking(&self, call: CallKey) -> bool {
         let mut open = self.asked.iter().filter(|asked| asked.is_open());
         open.any(|asked| asked.call == call)
@@ -138,12 +138,12 @@ impl Questions {
         self.left.retain(|(of, _)| *of != call);
     }
 
-    /// The tool's clock stands still with so much left.
+    /// Notes how much time the tool has left while its clock is stopped.
     pub(crate) fn keep_time(&mut self, call: CallKey, left: Duration) {
         self.left.push((call, left));
     }
 
-    /// What was left of the tool's time.
+    /// Takes the time that the tool had left.
     pub(crate) fn take_time(&mut self, call: CallKey) -> Option<Duration> {
         let at = self.left.iter().position(|(of, _)| *of == call)?;
         Some(self.left.remove(at).1)

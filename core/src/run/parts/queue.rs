@@ -4,23 +4,24 @@ use crate::run::protocol::{EffectId, RunEvent};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-/// What waits for the host, in order. Deltas are ranges of the conversation: strings are made only when the host asks.
+/// The outputs that wait for the host, in order. Deltas are ranges of the conversation: their strings are built only
+/// when the host takes them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct Queue {
     entries: VecDeque<Entry>,
-    /// So many of the first entries are no deltas, or were made whole events.
+    /// The number of first entries that are not deltas, or were converted to complete events.
     #[serde(skip)]
     whole: usize,
     /// Deltas that a further one of the same item may still be merged with. Not stored: merging is never needed.
     #[serde(skip)]
     mergeable: Vec<(Item, usize)>,
-    /// Counts up whenever nothing that waits may be merged with any more.
+    /// A counter that increases whenever waiting entries may no longer be merged with new ones.
     #[serde(skip)]
     batch: u64,
 }
 
-/// Where an event waits that may be added to, until something else comes behind it.
+/// The place of a waiting event that may be extended until another event follows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Place {
     batch: u64,
@@ -41,7 +42,7 @@ pub(crate) enum Entry {
     Moved(usize),
 }
 
-/// With more items open than this, deltas of the others are not merged: the search would cost more than it saves.
+/// The number of open items above which deltas of the others are not merged: the search would cost more than it saves.
 const MERGEABLE: usize = 16;
 
 impl Queue {
@@ -105,7 +106,7 @@ impl Queue {
         self.entries.push_back(Entry::Delta { item, from, to });
     }
 
-    /// The places of messages are about to move: what waits becomes whole events.
+    /// Converts waiting deltas to complete events, since the messages are about to move.
     pub(crate) fn make_whole(&mut self, conversation: &Conversation) {
         for entry in self.entries.iter_mut().skip(self.whole) {
             if let Entry::Delta { item, from, to } = *entry

@@ -3,7 +3,7 @@ use crate::run::protocol::{RunConfig, TurnOptions};
 use serde::{Deserialize, Serialize};
 use std::sync::{Arc, OnceLock};
 
-/// How a turn is set up: the host's configuration with the options of the turn over it. Only the options are stored.
+/// The setup of a turn: the host's configuration, overridden by the options of the turn. Only the options are stored.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct Setup {
@@ -65,7 +65,7 @@ impl Setup {
         self.offer.get_or_init(make)
     }
 
-    /// Returns the setup to be stored.
+    /// Returns the setup in its stored form.
     pub(crate) fn once_stored(&self) -> Self {
         Self {
             options: self.options.clone(),

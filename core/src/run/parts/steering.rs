@@ -3,7 +3,7 @@ use crate::event::Message;
 use crate::run::protocol::{MAX_WAITING_MESSAGES, SteeringRefusal};
 use serde::{Deserialize, Serialize};
 
-/// What the user has typed during the turn, until the next hop begins.
+/// The messages that the user has typed during the turn, until the next hop begins.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct Steering(Vec<Message>);
@@ -12,7 +12,7 @@ impl Steering {
     /// Lets a message wait.
     ///
     /// # Errors
-    /// It cannot be taken, and is given back.
+    /// The message cannot be accepted, and is returned.
     pub(crate) fn add(
         &mut self,
         message: Message,
@@ -34,7 +34,7 @@ impl Steering {
         Err((Box::new(message), reason))
     }
 
-    /// Whether one waits that the conversation does not have.
+    /// Returns whether one waits that the conversation does not have.
     pub(crate) fn has_new(&self, conversation: &Conversation) -> bool {
         let mut waiting = self.0.iter();
         waiting.any(|message| conversation.message(message.id()).is_none())

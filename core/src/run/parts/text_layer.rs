@@ -12,17 +12,17 @@ pub(crate) struct TextLayer {
     held: Vec<Event>,
 }
 
-/// What becomes of a piece of text.
+/// The treatment of a delta of text.
 pub(crate) enum Piece {
-    /// It is shown as it is.
+    /// The delta is shown unchanged.
     Plain,
-    /// It is not shown yet, or never.
+    /// The delta is not shown yet, or never.
     Held,
-    /// It is the first that is shown of its message.
+    /// The delta is the first of its message that is shown.
     First {
         /// The message's beginning, if it was held back.
         start: Option<Box<Event>>,
-        /// Whether a line break goes before it.
+        /// Whether a line break precedes the delta.
         breaks: bool,
     },
 }
@@ -47,7 +47,7 @@ impl TextLayer {
         self.held.clear();
     }
 
-    /// An event that is no piece of text. Whether it is shown.
+    /// Handles an event that is not a delta of text. Returns whether the event is shown.
     pub(crate) fn shows(&mut self, event: &Event, conversation: &Conversation) -> bool {
         match event {
             Event::TextMessageStart(start) => {
@@ -75,13 +75,13 @@ impl TextLayer {
         }
     }
 
-    /// Whether a piece that begins here goes on with a message that is shown already, as most do.
+    /// Returns whether a delta that begins here continues a message that is already shown, as most do.
     #[inline]
     pub(crate) fn is_shown(&self, from: usize) -> bool {
         from > 0 && self.held.is_empty()
     }
 
-    /// A piece that the text of the message at `at` ends with; `from` is where it begins.
+    /// Reads a delta that ends the text of the message at `at`; `from` is where the delta begins.
     pub(crate) fn piece(&mut self, at: usize, from: usize, conversation: &Conversation) -> Piece {
         if self.is_shown(from) {
             return Piece::Plain;

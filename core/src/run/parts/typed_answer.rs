@@ -2,20 +2,20 @@ use crate::CallKey;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// How a turn stands with its typed answer.
+/// The state of a turn's typed answer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct TypedAnswer {
-    /// So many answers did not fit.
+    /// The number of answers that did not fit.
     refused: u32,
     /// The model is asked again after this hop.
     is_asked_again: bool,
-    /// The call of the final tool that was looked at last.
+    /// The last call of the final tool that was checked.
     #[serde(skip_serializing_if = "Option::is_none")]
     call: Option<CallKey>,
     /// The hop's answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     value: Option<Value>,
-    /// The host is asked whether it counts.
+    /// The host is asked whether the answer is valid.
     is_with_host: bool,
 }
 
@@ -24,7 +24,7 @@ impl TypedAnswer {
         *self == Self::default()
     }
 
-    /// The hop before is over, and with it what it has answered.
+    /// Forgets the answer of the hop before.
     pub(crate) fn begin_hop(&mut self) {
         *self = Self {
             refused: self.refused,
@@ -32,14 +32,14 @@ impl TypedAnswer {
         };
     }
 
-    /// The host is to decode the answer, which came by this call of the final tool if it did.
+    /// Notes that the host must decode the answer, and the call of the final tool that it came by, if any.
     pub(crate) fn wait_for_host(&mut self, value: Value, call: Option<CallKey>) {
         self.value = Some(value);
         self.call = call;
         self.is_with_host = true;
     }
 
-    /// What the host was asked to decode. It is asked no more.
+    /// Takes the value that the host was asked to decode.
     pub(crate) fn decoded(&mut self) -> Option<(Value, Option<CallKey>)> {
         self.is_with_host = false;
         self.value.take().map(|value| (value, self.call))

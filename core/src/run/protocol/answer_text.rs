@@ -2,8 +2,8 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::ops::Deref;
 
-/// What the model wrote, in an error: it is read as a `str`, and `{:?}` says how long it is and nothing of it, so that
-/// no log has it by accident.
+/// The text that the model wrote, as part of an error. It reads as a `str`, but `{:?}` shows only its length, so that
+/// no log has the text by accident.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct AnswerText(String);

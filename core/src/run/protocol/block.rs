@@ -6,47 +6,47 @@ use crate::{CallKey, MessageId, ToolCallId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// One finished piece of a turn.
+/// One finished part of a turn.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub struct Block {
-    /// Its number in the turn: 0, 1, 2 … without a gap, and none is ever used for two contents.
+    /// The block's number in the turn: 0, 1, 2 … without a gap. No number is ever used for two contents.
     pub sequence: u64,
     /// The hop it belongs to.
     pub hop: u32,
-    /// What it holds.
+    /// The block's content.
     pub content: BlockContent,
 }
 
-/// What a block holds. The blocks of a turn, in sequence, give the turn's part of the history back: see
+/// The content of a block. The blocks of a turn, in sequence, rebuild the turn's part of the history: see
 /// [`MessageBuilder`](crate::session::MessageBuilder).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum BlockContent {
-    /// A piece of an answer's text; of a message that is not there yet, its beginning.
+    /// A part of an answer's text; the first part begins the message.
     Text {
         /// The message.
         message_id: MessageId,
         /// The text.
         text: String,
-        /// What is attached to the message, where that is new.
+        /// The data attached to the message, if it is new.
         #[serde(flatten)]
         attached: Attached,
     },
-    /// A piece of reasoning.
+    /// A part of the reasoning.
     Reasoning {
         /// The message.
         message_id: MessageId,
         /// The text.
         text: String,
-        /// What is attached to the message, where that is new.
+        /// The data attached to the message, if it is new.
         #[serde(flatten)]
         attached: Attached,
     },
     /// A tool call.
     ToolUse {
-        /// Its place in the run.
+        /// The call's place in the run.
         call: CallKey,
         /// The provider's id for it.
         tool_call_id: ToolCallId,
@@ -57,13 +57,13 @@ pub enum BlockContent {
         /// The message that asks for it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         parent: Option<MessageId>,
-        /// What the user is shown of it, if the tool has a label for these arguments.
+        /// The text that the user sees for the call, if the tool has a label for these arguments.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         label: Option<String>,
-        /// What the provider wants back with the call.
+        /// A value that the provider needs back with the call.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         encrypted_value: Option<String>,
-        /// What the sender attached to the call.
+        /// The sender's metadata of the call.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         metadata: Option<Metadata>,
     },
@@ -71,15 +71,15 @@ pub enum BlockContent {
     HooksPassed {
         /// The call.
         call: CallKey,
-        /// What they have put in the place of the model's arguments.
+        /// The arguments that the user put instead of the model's.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         arguments: Option<String>,
     },
-    /// What the user said to a call that asked to run.
+    /// The user's decision on a call that waited for approval.
     Approval {
         /// The call.
         call: CallKey,
-        /// What they said.
+        /// The decision.
         decision: Decision,
     },
     /// The result of a tool call will come later.
@@ -87,7 +87,7 @@ pub enum BlockContent {
         /// The call.
         call: CallKey,
     },
-    /// What the user said to a running tool's question, before the tool is told.
+    /// The user's answer to a running tool's question, recorded before the tool gets it.
     Answer {
         /// The call.
         call: CallKey,
@@ -95,52 +95,53 @@ pub enum BlockContent {
         number: u32,
         /// The question.
         question: Question,
-        /// What they said.
+        /// The answer.
         answer: UserAnswer,
     },
-    /// What came of a tool call. In the order of finishing; the history has them in the order of the calls.
+    /// The result of a tool call. Blocks have the results in the order of finishing, the history in the order of the
+    /// calls.
     ToolResult {
         /// The call.
         call: CallKey,
         /// The provider's id for it.
         tool_call_id: ToolCallId,
-        /// What the model is shown.
+        /// The result as the model gets it.
         content: MessageContent,
-        /// Whether it is an error.
+        /// Whether the result is an error.
         is_error: bool,
         /// The message that holds it in the history.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         message_id: Option<MessageId>,
-        /// Why the call failed, if it failed here.
+        /// The reason why the call failed, if it failed here.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         failure: Option<ToolFailure>,
-        /// What an agent attached to a result of its own.
+        /// The data that an agent attached to a result of its own.
         #[serde(flatten)]
         attached: Attached,
     },
-    /// What the user answered to an agent's questions, before what follows from it.
+    /// The user's answers to an agent's questions, recorded before their consequences.
     Resumed {
         /// The answers.
         answers: Vec<ResumeEntry>,
     },
-    /// What the user typed during the turn; the block's hop answers it.
+    /// The message that the user typed during the turn; the block's hop answers it.
     Steering {
         /// The message.
         message: Box<Message>,
     },
-    /// A message whole, as it is now: in the place of the one with its id, or new. For what an agent may say beside
-    /// its answer (an activity, words of another role, the result of an earlier call) and for what it changes later.
+    /// A complete message in its present form: it replaces the one with its id, or is new. An agent may send such
+    /// messages in addition to its answer (an activity, text of another role, the result of an earlier call), and may
+    /// change them later.
     Message {
         /// The message.
         message: Box<Message>,
     },
-    /// An agent has put other messages in the place of those behind `after` (`MESSAGES_SNAPSHOT`): of all, if it is
-    /// absent.
+    /// An agent replaced the messages after `after` (`MESSAGES_SNAPSHOT`), or all of them if it is absent.
     Messages {
         /// The last message that stays.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         after: Option<MessageId>,
-        /// What comes behind it now.
+        /// The messages that now follow it.
         messages: Vec<Message>,
     },
     /// The state shared with an agent, as it is now.
@@ -148,23 +149,23 @@ pub enum BlockContent {
         /// The state.
         state: Value,
     },
-    /// What the hop's stream cost, one entry a model; none if a later hop of a turn does not say.
+    /// The token usage of the hop's stream, one entry per model; empty if a later hop of a turn does not report it.
     Usage {
         /// The counts.
         usage: Vec<TokenUsage>,
     },
 }
 
-/// What is attached to a message beside its words.
+/// The data attached to a message in addition to its text.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Attached {
-    /// Who of several speaks.
+    /// The author's name, where there are several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// What a provider wants back unchanged: a signature, or reasoning it encrypted.
+    /// A value that a provider needs back unchanged: a signature, or encrypted reasoning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub encrypted_value: Option<String>,
-    /// What the sender attached.
+    /// The sender's metadata.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Metadata>,
     /// The subagent that the message belongs to.
@@ -173,7 +174,7 @@ pub struct Attached {
 }
 
 impl Attached {
-    /// What is attached to the model's words, to its reasoning or to a result; nothing for other messages.
+    /// Returns the data attached to the model's text, to its reasoning or to a result; empty for other messages.
     pub(crate) fn of(message: &Message) -> Self {
         let (name, encrypted_value, metadata, subagent_run_id) = match message {
             Message::Assistant(message) => (
@@ -245,17 +246,17 @@ impl Attached {
     }
 }
 
-/// Where a stored turn stands.
+/// The status of a stored turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub enum TurnStatus {
-    /// It goes on.
+    /// The turn is in progress.
     Streaming,
-    /// It ended as it should.
+    /// The turn ended normally.
     Complete,
-    /// It failed.
+    /// The turn failed.
     Failed,
-    /// It was stopped.
+    /// The turn was cancelled.
     Cancelled,
 }

@@ -3,11 +3,11 @@ use crate::{CallKey, RunId, ThreadId, ToolCallId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// A call that is to be run, checked against its tool's schema.
+/// A call that should run, checked against its tool's schema.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub struct ToolInvocation {
-    /// Its place in the run.
+    /// The call's place in the run.
     pub call: CallKey,
     /// The provider's id for it.
     pub tool_call_id: ToolCallId,
@@ -30,7 +30,7 @@ pub struct ToolInvocation {
 }
 
 impl ToolInvocation {
-    /// A call of a tool outside of any turn: for whoever tries a tool's code by itself.
+    /// Creates a call of a tool outside of any turn, to try a tool's code by itself.
     #[must_use]
     pub fn new(name: impl Into<String>, arguments: Value) -> Self {
         Self {
@@ -59,18 +59,18 @@ fn is_first(attempt: &u32) -> bool {
     *attempt == first()
 }
 
-/// What the user says to a tool that asks to run.
+/// The user's decision on a call that waits for approval.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Decision {
-    /// It may.
+    /// The call may run.
     Granted,
-    /// It may not.
+    /// The call may not run.
     Denied {
-        /// Why, for the model to read.
+        /// The reason, for the model to read.
         reason: Option<String>,
     },
-    /// It may, with other arguments than the model's. The model is told.
+    /// The call may run with other arguments than the model's. The model is informed of the change.
     Edited {
         /// The arguments: JSON that fits the tool's schema.
         arguments: String,

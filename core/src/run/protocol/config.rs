@@ -46,9 +46,9 @@ pub struct RunConfig {
     /// [`RunMachine::partial_arguments`](crate::run::RunMachine::partial_arguments). Off by default; the cost in time and
     /// memory is linear in the arguments.
     pub partial_arguments: bool,
-    /// How the text of the model is shown.
+    /// The options for showing the model's text.
     pub text: TextOptions,
-    /// What happens when the conversation fills the model's context window.
+    /// The policy for a conversation that fills the model's context window.
     // The name in journals.
     #[serde(rename = "context")]
     pub context_guard: ContextGuard,
@@ -130,13 +130,13 @@ impl RunConfig {
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 #[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub enum EmptyAnswerPolicy {
-    /// The turn ends as [`Incomplete::Empty`](crate::run::Incomplete::Empty), which is no success.
+    /// The turn ends as [`Incomplete::Empty`](crate::run::Incomplete::Empty), which is not a success.
     #[default]
     Fail,
     /// The turn is a success, for apps in which a tool is the answer.
     Accept,
-    /// The model is asked once more in the turn, with a note that its answer was empty, which no history keeps. A second
-    /// empty answer ends the turn as `Fail` does.
+    /// The model is asked again in the same turn, with a note that its answer was empty; no history keeps the note. A
+    /// second empty answer ends the turn as `Fail` does.
     AskAgain,
 }
 
@@ -201,7 +201,7 @@ impl Default for Limits {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RepeatLimit {
-    /// The number of times that the call runs. A further call does not run, and the model is told so.
+    /// The number of times that the call runs. A further call does not run, and the model gets a result that says so.
     pub tell_after: u32,
     /// The number of times that the model may ask for the call. After that the turn stops with
     /// [`TurnLimit::NoProgress`](crate::run::TurnLimit).
@@ -238,7 +238,7 @@ pub enum LimitPolicy {
 #[serde(default)]
 #[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub struct RetryPolicy {
-    /// The maximum number of tries for one hop, the first included.
+    /// The maximum number of attempts for one hop, the first included.
     pub attempts: u32,
     /// The pause after the first failure; it doubles with each further failure.
     pub first_delay: Duration,
@@ -269,7 +269,7 @@ impl Default for RetryPolicy {
 }
 
 impl RetryPolicy {
-    /// The pause before try `attempt` (1 is the second try) of `hop`.
+    /// Returns the pause before the attempt with the number `attempt` (1 is the second attempt) of `hop`.
     pub(in crate::run) fn delay(&self, turn: &str, hop: u32, attempt: u32) -> Duration {
         let doubled = self
             .first_delay
@@ -298,8 +298,8 @@ pub struct Timeouts {
     pub tool: Option<Duration>,
     /// The time for a complete turn. Waiting for the user, or for a deferred result alone, does not count.
     pub turn: Option<Duration>,
-    /// The time for the user to approve a call, or to answer a tool's question. After that the call does not run and the
-    /// model is told so; a tool is told that the user did not answer.
+    /// The time for the user to approve a call, or to answer a tool's question. When it is over, the call does not run
+    /// and the model is informed; a tool is informed that the user did not answer.
     pub approval: Option<Duration>,
     /// The time for the result of a deferred call.
     pub deferred: Option<Duration>,
@@ -346,7 +346,7 @@ pub enum Durability {
     None,
     /// Each finished block is stored, and whatever depends on the block waits for that.
     Blocks {
-        /// The number of tries for a write, the first included, before the run fails.
+        /// The number of attempts for a write, the first included, before the run fails.
         attempts: u32,
     },
 }

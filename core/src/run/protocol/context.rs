@@ -3,27 +3,29 @@
 use crate::MessageId;
 use serde::{Deserialize, Serialize};
 
-/// What happens when the conversation fills the model's context window.
+/// The policy for a conversation that fills the model's context window.
 ///
-/// It is on by default for the models that [`provider::context_window`](crate::provider::context_window) knows, and rests for all others: a request that
-/// cannot fit costs a refusal of the provider's at best, and at worst a history that the server cuts without a word.
+/// The guard is on by default for the models that [`provider::context_window`](crate::provider::context_window) knows,
+/// and off for all others. A request that does not fit is rejected by the provider at best; at worst the server
+/// truncates the history silently.
 ///
-/// How long a conversation is, is what the provider counted in the hop before and an estimate of what came since; where
-/// it has counted nothing, an estimate of the whole: a token for four bytes of text, and media by their kind. A window
-/// that the app gives is taken at its word. One from the table stops a request by an estimate of the whole only when
-/// that is half as much again.
+/// The length of a conversation is the provider's count from the hop before plus an estimate of what followed. Without
+/// such a count all of it is estimated: a token for four bytes of text, and media by their kind. A window that the app
+/// sets is used as it is. If the window comes from the table and the length is only estimated, a request is stopped
+/// only when the estimate exceeds the room by half.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 #[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub struct ContextGuard {
-    /// The most tokens that the model takes, question and answer together; what
-    /// [`provider::context_window`](crate::provider::context_window) says if absent.
+    /// The maximum number of tokens that the model takes, question and answer together; the value of
+    /// [`provider::context_window`](crate::provider::context_window) if absent.
     pub window: Option<u64>,
-    /// How full the context may be before the model is warned, as a part of it: 0.8 is four fifths. Never if absent. The
-    /// warning follows the app's instructions, in the requests alone, and is always the same text, so that it spoils a
-    /// prompt cache but once. The user is told by [`RunEvent::ContextNearlyFull`](crate::run::RunEvent::ContextNearlyFull), once a turn.
+    /// The part of the context that may be filled before the model is warned: 0.8 is four fifths. There is no warning
+    /// if absent. The warning follows the app's instructions, in the requests alone, and is always the same text, so
+    /// that it spoils a prompt cache only once. The user is warned by
+    /// [`RunEvent::ContextNearlyFull`](crate::run::RunEvent::ContextNearlyFull), once a turn.
     pub warn_at: Option<f64>,
-    /// What happens to a request that does not fit.
+    /// The policy for a request that does not fit.
     pub at_limit: ContextPolicy,
 }
 
@@ -37,14 +39,14 @@ impl Default for ContextGuard {
     }
 }
 
-/// What happens to a request that does not fit the model's context window.
+/// The policy for a request that does not fit the model's context window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub enum ContextPolicy {
-    /// It goes out all the same: the provider is to decide.
+    /// The request is sent all the same: the provider decides.
     Send,
-    /// The turn ends with [`Failure::ContextTooLong`](crate::run::Failure::ContextTooLong) before it goes out.
+    /// The turn ends with [`Failure::ContextTooLong`](crate::run::Failure::ContextTooLong) before the request is sent.
     #[default]
     Fail,
     /// The host is asked what to leave out, with [`Effect::TrimContext`](crate::run::Effect::TrimContext).
@@ -55,9 +57,9 @@ pub enum ContextPolicy {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub struct ContextOverflow {
-    /// How many tokens the next request would take, the instructions and the tools included.
+    /// The number of tokens of the next request, with the instructions and the tools.
     pub tokens: u64,
-    /// How many it may take: the model's window, without what is kept for the answer.
+    /// The number of tokens that the request may have: the model's window, without the part reserved for the answer.
     pub window: u64,
     /// The messages of the request, oldest first.
     pub messages: Vec<ContextMessage>,
@@ -69,17 +71,17 @@ pub struct ContextOverflow {
 pub struct ContextMessage {
     /// The message.
     pub id: MessageId,
-    /// How many tokens it takes: an estimate, on the same scale as those of the other messages.
+    /// The number of tokens of the message: an estimate, on the same scale as for the other messages.
     pub tokens: u64,
 }
 
 impl ContextOverflow {
-    /// The newest messages that fill no more than this part of the room: half of it (0.5) leaves room to go on for a
-    /// while. To be given back as they are: what belongs to them is kept with them.
+    /// Returns the newest messages that fill no more than this part of the room: half of it (0.5) leaves room to
+    /// continue for a while. Pass the ids on unchanged: the messages that belong to them are kept too.
     #[must_use]
     pub fn newest(&self, part: f64) -> Vec<MessageId> {
         let all: u64 = self.messages.iter().map(|message| message.tokens).sum();
-        // What is no message, and what the estimates are wrong by.
+        // The scale accounts for the tokens outside of messages, and for the error of the estimates.
         let scale = if all == 0 {
             1.0
         } else {
@@ -101,6 +103,6 @@ impl ContextOverflow {
     }
 }
 
-/// Said to the model behind the app's instructions.
+/// Comes after the app's instructions, for the model.
 pub(crate) const NEARLY_FULL: &str = "This conversation has nearly filled your context window. Be brief, ask for no more than \
                            you need, and come to an end soon.";

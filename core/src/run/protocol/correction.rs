@@ -1,11 +1,11 @@
-//! What the model is told of an answer that is not the typed one it was asked for.
+//! The text that tells the model why its answer does not fit the type that it was asked for.
 
 use crate::RunId;
 use crate::event::{Message, Metadata, UserMessage};
 use serde_json::Value;
 
-/// In the metadata of a user message that is the app's and not the user's: `true`. It tells the model what of its typed
-/// answer does not fit. Views of a session do not show it.
+/// The key in the metadata of a user message that comes from the app and not from the user; its value is `true`. The
+/// message tells the model why its typed answer does not fit. Views of a session do not show it.
 pub const CORRECTION: &str = "correction";
 
 /// The message of a hop's run that tells the model so.
@@ -20,7 +20,7 @@ pub(in crate::run) fn correction(run_id: &RunId, text: String) -> Message {
     })
 }
 
-/// Whether the message is the app's word on an answer that did not fit.
+/// Returns whether the message is the app's word on an answer that did not fit.
 pub(crate) fn is_correction(message: &Message) -> bool {
     let mark = message
         .metadata()

@@ -1,29 +1,29 @@
-//! The key and the headers of requests, where the host gives them as they are needed.
+//! The key and the headers of requests that the host provides when they are needed.
 
 use crate::dialect::{Secret, header_names, shown_headers, shown_key};
 use crate::provider::{self, EndpointError};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Where the key and the headers of a run's requests come from.
+/// The source of the key and the headers of a run's requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub enum Credentials {
-    /// They are the endpoint's own, as long as the run lasts.
+    /// The endpoint's own credentials are used throughout the run.
     #[default]
     Fixed,
-    /// The host is asked before each request ([`Effect::Authorize`](crate::run::Effect::Authorize)), and once more when the
-    /// provider refuses what it gave with a 401: for tokens that expire.
+    /// The host is asked before each request ([`Effect::Authorize`](crate::run::Effect::Authorize)), and again when the
+    /// provider rejects its credentials with a 401: for tokens that expire.
     Host,
 }
 
-/// What one request is sent with. It is in no snapshot, and a journal has of the key only that there is one, and of the
-/// headers the names.
+/// The credentials of one request. No snapshot holds them. A journal holds only whether there is a key, and the names
+/// of the headers.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Authorization {
-    /// The key, in the place of the endpoint's.
+    /// The key, instead of the endpoint's.
     #[serde(with = "shown_key")]
     pub key: Option<Secret>,
     /// Headers to send besides: one takes the place of the endpoint's of its name.
@@ -41,10 +41,10 @@ impl fmt::Debug for Authorization {
 }
 
 impl Authorization {
-    /// Whether a header can carry each of them.
+    /// Checks that a header can carry the key and each header's value.
     ///
     /// # Errors
-    /// What no header can carry.
+    /// The key or a header's value cannot be sent in a header.
     pub(in crate::run) fn check(&self) -> Result<(), EndpointError> {
         if let Some(key) = &self.key {
             provider::header("authorization".to_owned(), key.expose().to_owned())?;

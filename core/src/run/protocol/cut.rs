@@ -1,4 +1,4 @@
-//! The mark of an answer that its host's death has cut: what was shown of it stays, and the model is not sent it.
+//! The mark of an answer that was cut by its host's death: its visible part stays, and is not sent to the model.
 
 use crate::ToolCallId;
 use crate::conversation::Conversation;
@@ -6,16 +6,17 @@ use crate::event::{AssistantMessage, Message, MessageContent, Metadata, ToolMess
 use serde_json::Value;
 use std::borrow::Cow;
 
-/// In the metadata of the messages of an answer that was cut: `true`. Those that ask for no tool are shown, and not sent
-/// to the model, which would go on in the middle of a word or refuse them.
+/// The key in the metadata of each message of a cut answer; its value is `true`. Cut messages without tool calls are
+/// shown, but not sent to the model, which would continue in the middle of a word or reject them.
 pub const CUT: &str = "cut";
 
 pub(in crate::run) const NOT_RUN: &str =
     "the call was not run: the answer that asked for it broke off";
 
-/// What a conversation lacks of an answer that its host's death has cut: those messages that the user was `shown` and
-/// that it has less of, or nothing, marked as cut, and for each call in them a result, that it was not run. For a turn
-/// that cannot go on; one that can is told by [`Input::Shown`](crate::run::Input::Shown).
+/// Returns the messages that a conversation lacks of an answer cut by its host's death. These are the messages that the
+/// user was `shown` and that the conversation has in part or not at all, marked as cut. Each call in them gets a result
+/// that says that it was not run. Use it for a turn that cannot continue; for one that can, send
+/// [`Input::Shown`](crate::run::Input::Shown).
 pub fn cut_messages(conversation: &Conversation, shown: Vec<Message>) -> Vec<Message> {
     let mut cut = Vec::new();
     for mut message in shown {
@@ -32,11 +33,11 @@ pub fn cut_messages(conversation: &Conversation, shown: Vec<Message>) -> Vec<Mes
     cut
 }
 
-/// Whether the conversation has less of the message, or nothing.
+/// Returns whether the conversation has less of the message, or nothing.
 pub(in crate::run) fn is_new(conversation: &Conversation, shown: &Message) -> bool {
     let known = conversation.message(shown.id());
     match (shown, known) {
-        // What the user says is never part of an answer.
+        // A user's message is never part of an answer.
         (Message::User(_), _) => false,
         (_, None) => true,
         (Message::Assistant(shown), Some(Message::Assistant(known))) => {
@@ -89,7 +90,7 @@ fn is_left_out(message: &Message) -> bool {
     is_cut(metadata.as_ref())
 }
 
-/// Whether a message with this metadata belongs to an answer that was cut.
+/// Returns whether a message with this metadata belongs to an answer that was cut.
 pub(crate) fn is_cut(metadata: Option<&Metadata>) -> bool {
     let mark = metadata.and_then(|metadata| metadata.get(CUT));
     mark == Some(&Value::Bool(true))

@@ -1,9 +1,9 @@
-//! What the app wants of a run when something happens to the device.
+//! The app's policies for changes of the device.
 
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// What happens to a run when something happens to the device.
+/// The policies of a run for changes of the device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 #[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
@@ -18,34 +18,34 @@ pub struct DevicePolicy {
     pub killed: KilledPolicy,
 }
 
-/// What happens when the app goes to the background.
+/// The policy for an app that goes to the background.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 #[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub enum BackgroundPolicy {
-    /// Nothing: for hosts that go on working there.
+    /// Does nothing: for hosts that keep working in the background.
     Continue,
-    /// The clocks of the model's silence, of the tools, of the pause before a new try, of the wait for the network and
-    /// of the turn stop, and run on in the foreground with what was left: a process that was frozen finds nothing timed
-    /// out. What still happens in the background counts.
+    /// Stops the clocks of the model's silence, of the tools, of the pause before a retry, of the wait for the network
+    /// and of the turn. In the foreground they continue with the time that was left, so that nothing times out while
+    /// the process is frozen. Whatever still happens in the background counts.
     #[default]
     PauseClocks,
     /// The turn is cancelled, as if by the user.
     Cancel,
 }
 
-/// What happens when the run needs the network and there is none.
+/// The policy for a run that needs the network while there is none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum OfflinePolicy {
-    /// A request is sent all the same, and if it fails there is no further try.
+    /// The request is sent all the same. If it fails, there is no retry.
     Fail,
-    /// Requests wait for the network, and one that failed without it does not count as a try. An open stream is left
-    /// alone until the transport says that it is lost.
+    /// Requests wait for the network, and one that failed without it does not count as an attempt. An open stream is
+    /// left alone until the transport reports that it is lost.
     Wait {
-        /// How long at most; then the run fails.
+        /// The maximum wait; after it the run fails.
         up_to: Duration,
     },
 }
@@ -59,29 +59,29 @@ impl Default for OfflinePolicy {
     }
 }
 
-/// What happens to a request or a stream that is under way when another network takes the place of the one before.
+/// The policy for a request or a stream in progress when another network replaces the one before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 #[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub enum NetworkChangePolicy {
-    /// It is left alone: the old network may carry it to its end.
+    /// The request is left alone: the old network may complete it.
     #[default]
     Keep,
-    /// It is closed and opened again at once, if nothing was seen of it, or where the backend can resume it; else it is
-    /// left alone.
+    /// The request is closed and opened again at once, if nothing of the answer was seen or the backend can resume it.
+    /// Otherwise it is left alone.
     Reopen,
 }
 
-/// What happens to a turn that is revived.
+/// The policy for a turn that is revived.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 #[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub enum KilledPolicy {
-    /// It goes on.
+    /// The turn continues.
     #[default]
     Continue,
-    /// It is cancelled, as if by the user.
+    /// The turn is cancelled, as if by the user.
     Cancel,
 }

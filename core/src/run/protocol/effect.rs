@@ -81,7 +81,7 @@ pub enum Effect {
     /// [`ContextTrimmed`](crate::run::Input::ContextTrimmed) or [`ContextNotTrimmed`](crate::run::Input::ContextNotTrimmed). Only
     /// with [`ContextPolicy::Trim`](crate::run::ContextPolicy::Trim).
     TrimContext {
-        /// What does not fit.
+        /// The messages that do not fit, and their sizes.
         overflow: ContextOverflow,
     },
     /// Decode the typed answer, which fits its schema, into the app's own type. Answer with
@@ -95,7 +95,7 @@ pub enum Effect {
     /// [`Authorized`](crate::run::Input::Authorized) or [`NotAuthorized`](crate::run::Input::NotAuthorized). Only with
     /// [`Credentials::Host`](crate::run::Credentials::Host), and then before each request.
     Authorize {
-        /// The provider has refused the credentials of the try before with a 401: get new ones.
+        /// The provider rejected the credentials of the attempt before with a 401: get new ones.
         rejected: bool,
     },
     /// Call a hook of the app. Answer with [`HookAnswered`](crate::run::Input::HookAnswered). Only with
@@ -109,7 +109,7 @@ pub enum Effect {
 }
 
 impl EffectId {
-    /// Whether the host can stop what it does under this id.
+    /// Returns whether the host can stop what it does under this id.
     pub(in crate::run) fn is_stoppable(self) -> bool {
         matches!(
             self,

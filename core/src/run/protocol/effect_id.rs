@@ -71,7 +71,7 @@ pub enum EffectId {
 #[error("`{0}` is not the id of an effect: give back the id that came with the effect")]
 pub struct ParseEffectIdError(String);
 
-/// Makes the text form of the ids and its parser, both from one table: a name, and the numbers behind it.
+/// Builds the text form of the ids and its parser, both from one table: a name, and the numbers after it.
 macro_rules! text_forms {
     ($( $name:literal $($number:ident)+ = [$($id:tt)*]; )*) => {
         impl fmt::Display for EffectId {

@@ -1,32 +1,32 @@
 use super::input::Input;
 use serde::{Deserialize, Serialize};
 
-/// How far an effect has come.
+/// The progress of an effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum EffectStage {
-    /// It waits until this many blocks of the turn are stored.
+    /// The effect waits until this many blocks of the turn are stored.
     Held {
-        /// How many.
+        /// The number of blocks.
         until: u64,
     },
-    /// It waits for the host to ask.
+    /// The effect waits for the host to take it.
     Queued,
     /// The host has it.
     Given,
-    /// Of a stream: it is open, and its bytes come under the same id.
+    /// The stream is open, and its bytes come under the same id.
     Live,
-    /// Of a tool: its result comes later, whatever becomes of the host.
+    /// The tool's result comes later, independently of the host.
     Deferred,
-    /// Of a tool: it begins when another comes to its end.
+    /// The tool begins when another one ends.
     Waiting,
-    /// It waits for the network.
+    /// The effect waits for the network.
     Offline,
 }
 
 impl EffectStage {
-    /// Whether the input may answer an effect that has come so far.
+    /// Returns whether the input may answer an effect that has come so far.
     pub(in crate::run) fn takes(self, input: &Input<'_>) -> bool {
         let is_of_open_stream = matches!(
             input,

@@ -1,4 +1,4 @@
-//! Hooks: code of the app's that looks at what a turn is about to do, changes it, or refuses it with a reason.
+//! Hooks: app code that inspects what a turn is about to do, changes it, or refuses it with a reason.
 
 use super::call::ToolInvocation;
 use crate::event::{Message, MessageContent};
@@ -13,21 +13,21 @@ use std::fmt;
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub enum HookMoment {
-    /// Before a hop's request, once for all its tries: what is sent may be changed. A refusal ends the turn.
+    /// Before a hop's request, once for all its attempts: the hook may change the request. A refusal ends the turn.
     BeforeRequest,
     /// When a hop's answer has come to its end and has text, before anything follows from it. A refusal ends the turn, and
     /// the text is not sent to the model again.
     AfterAnswer,
-    /// Before a tool's call, and before the user is asked whether it may run: its arguments may be changed. The model is
-    /// told of a refusal, and the turn goes on.
+    /// Before a tool's call, and before the user is asked to approve it: the hook may change its arguments. If the hook
+    /// refuses the call, the model is informed and the turn continues.
     BeforeTool,
-    /// When a tool has come to its end: what the model is told may be changed. In the place of a refused result it is told
-    /// the reason, and the turn goes on.
+    /// When a tool has ended: the hook may change the result that the model gets. If the hook refuses the result, the
+    /// model gets the reason instead, and the turn continues.
     AfterTool,
 }
 
 impl HookMoment {
-    /// All of them, in the order in which a turn comes to them.
+    /// All places, in the order in which a turn reaches them.
     pub const ALL: [Self; 4] = [
         Self::BeforeRequest,
         Self::AfterAnswer,
@@ -35,7 +35,7 @@ impl HookMoment {
         Self::AfterTool,
     ];
 
-    /// Its name: `before_request`, …
+    /// Returns the place's name: `before_request`, …
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -58,7 +58,7 @@ impl fmt::Display for HookMoment {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub struct HookSpec {
-    /// Its name, for refusals.
+    /// The hook's name, for refusals.
     pub name: String,
     /// When it is asked.
     pub moments: Vec<HookMoment>,
@@ -75,7 +75,7 @@ impl HookSpec {
     }
 }
 
-/// What a hook is asked about.
+/// The subject that a hook is asked about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HookPlace {
@@ -89,9 +89,9 @@ pub enum HookPlace {
         /// The hop.
         hop: u32,
     },
-    /// A call that is to be run.
+    /// A call that should run.
     Call(CallKey),
-    /// What came of a call.
+    /// The result of a call.
     Result(CallKey),
 }
 
@@ -108,22 +108,22 @@ impl HookPlace {
     }
 }
 
-/// What a hook looks at.
+/// The subject that a hook inspects.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub enum HookSubject {
-    /// What the next request is made of.
+    /// The content of the next request.
     Request(HookedRequest),
-    /// What the model has said.
+    /// The model's answer.
     Answer(HookedAnswer),
-    /// A call that is to be run. Its arguments fit the tool's schema.
+    /// A call that should run. Its arguments fit the tool's schema.
     Call(ToolInvocation),
-    /// What came of a call.
+    /// The result of a call.
     Result(HookedResult),
 }
 
-/// What the next request is made of.
+/// The content of the next request.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 #[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
@@ -140,7 +140,7 @@ pub struct HookedRequest {
     pub messages: Vec<Message>,
 }
 
-/// What the model has said.
+/// The model's answer.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 #[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
@@ -151,31 +151,31 @@ pub struct HookedAnswer {
     pub turn: RunId,
     /// The hop, from 0.
     pub hop: u32,
-    /// Its text; of a typed answer that came as a call of the final tool, the arguments.
+    /// The answer's text; for a typed answer that came as a call of the final tool, the arguments.
     pub text: String,
 }
 
-/// What came of a call.
+/// The result of a call.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 #[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub struct HookedResult {
     /// The call.
     pub invocation: ToolInvocation,
-    /// What the model is to be told.
+    /// The result that the model gets.
     pub content: MessageContent,
     /// Whether the tool failed.
     pub is_error: bool,
 }
 
-/// What a hook says.
+/// A hook's answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub enum HookAnswer {
-    /// It may go on as it is.
+    /// Continues without a change.
     GoOn,
-    /// The request goes out with these in the place of its own. The history stays as it is.
+    /// Sends the request with these instead of its own instructions and messages. The history stays as it is.
     ChangeRequest {
         /// The instructions; unchanged if absent.
         #[serde(default)]
@@ -184,43 +184,43 @@ pub enum HookAnswer {
         #[serde(default)]
         messages: Option<Vec<Message>>,
     },
-    /// The call is run with these arguments. The model is not told.
+    /// Runs the call with these arguments. The model is not informed.
     ChangeArguments {
         /// JSON that fits the tool's schema; what does not fit fails the turn, as a hook that fails does.
         arguments: String,
     },
-    /// The model is told this in the place of the tool's result, also of a tool that failed.
+    /// Gives the model this instead of the tool's result, also if the tool failed.
     ChangeResult {
         /// The result.
         output: ToolOutput,
     },
-    /// It may not be.
+    /// The hook refuses.
     Refused {
-        /// Why: for the model to read where a call or its result is refused.
+        /// The reason. The model reads it if a call or its result is refused.
         reason: String,
     },
     /// The hook's own code failed: the turn is over, whatever it was asked about.
     Failed {
-        /// The code's words.
+        /// The code's error message.
         message: String,
     },
 }
 
 impl HookAnswer {
-    /// It may not be, for this reason.
+    /// Refuses, for this reason.
     pub fn refuse(reason: impl Into<String>) -> Self {
         let reason = reason.into();
         Self::Refused { reason }
     }
 
-    /// The call is run with these arguments.
+    /// Runs the call with these arguments.
     #[must_use]
     pub fn arguments(arguments: &Value) -> Self {
         let arguments = arguments.to_string();
         Self::ChangeArguments { arguments }
     }
 
-    /// The model is told this in the place of the tool's result.
+    /// Gives the model this instead of the tool's result.
     pub fn result(output: impl Into<ToolOutput>) -> Self {
         let output = output.into();
         Self::ChangeResult { output }
@@ -235,7 +235,7 @@ impl HookAnswer {
         }
     }
 
-    /// Whether it is one to a question about this.
+    /// Returns whether it is one to a question about this.
     #[must_use]
     pub fn fits(&self, place: HookPlace) -> bool {
         match self {
@@ -254,14 +254,14 @@ impl From<()> for HookAnswer {
 }
 
 impl<T: Into<Self>> From<Option<T>> for HookAnswer {
-    /// Nothing is no objection.
+    /// `None` means that the hook has no objection.
     fn from(answered: Option<T>) -> Self {
         answered.map_or(Self::GoOn, Into::into)
     }
 }
 
 impl<T: Into<Self>, E: fmt::Display> From<Result<T, E>> for HookAnswer {
-    /// An error is one of the hook's own code, and no refusal.
+    /// An error means that the hook's own code failed; it is not a refusal.
     fn from(answered: Result<T, E>) -> Self {
         answered.map_or_else(
             |error| Self::Failed {
@@ -272,7 +272,7 @@ impl<T: Into<Self>, E: fmt::Display> From<Result<T, E>> for HookAnswer {
     }
 }
 
-/// What the hooks have put in the place of a hop's instructions and messages.
+/// The instructions and messages that hooks put instead of a hop's own.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub(in crate::run) struct ChangedRequest {

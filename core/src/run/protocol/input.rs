@@ -148,7 +148,7 @@ pub enum Input<'a> {
         /// The answer.
         answer: UserAnswer,
     },
-    /// The user stops one call. The others continue, and the model is told.
+    /// The user stops one call. The others continue, and the model is informed.
     CancelCall {
         /// The call.
         call: CallKey,
@@ -159,11 +159,11 @@ pub enum Input<'a> {
     /// The user sends a message during the turn. The message waits until the next hop begins, and is answered in this turn.
     /// If it cannot be, [`SteeringRefused`](crate::run::RunEvent::SteeringRefused) returns it, also after the end of the turn.
     Steer(Box<Message>),
-    /// The messages that a host which died had shown to the user, for a run that was
-    /// [revived](crate::run::RunMachine::revive); it must be the first input. Messages that the run does not know, or knows in
-    /// part, belong to the answer that the run awaits, and were not stored. They stay in the conversation, marked as
-    /// [`CUT`](crate::run::CUT), and each of their calls gets a result which says that it was not run. The next hop asks for the
-    /// answer again. An answer that is resumed where it broke off ignores this input.
+    /// The messages that the user saw from a host that died, for a run that was
+    /// [revived](crate::run::RunMachine::revive); it must be the first input. Messages that the run does not know, or
+    /// knows in part, belong to the answer that the run awaits, and were not stored. They stay in the conversation,
+    /// marked as [`CUT`](crate::run::CUT), and each of their calls gets a result that says that the call was not run.
+    /// The next hop asks for the answer again. A run whose answer resumes where it broke off ignores this input.
     Shown(Vec<Message>),
     /// The app enters the background; see [`BackgroundPolicy`](crate::run::BackgroundPolicy). This input and the next three
     /// are valid in every state, and harmless when repeated.
@@ -198,11 +198,12 @@ pub enum Input<'a> {
         /// The effect that this answers.
         effect: EffectId,
     },
-    /// The host's decoder has rejected the typed answer. The model is told the reason, and asked again if the type allows.
+    /// The host's decoder has rejected the typed answer. The model gets the reason, and is asked again if the type
+    /// allows that.
     OutputRefused {
         /// The effect that this answers.
         effect: EffectId,
-        /// What does not fit, and where, as a text for the model.
+        /// The description of what does not fit, and where, for the model.
         reason: String,
     },
     /// The host supplies the credentials of the next request.
@@ -315,7 +316,7 @@ impl Input<'_> {
         }
     }
 
-    /// Whether `effect` is of the kind that this input answers.
+    /// Returns whether `effect` is of the kind that this input answers.
     pub(in crate::run) fn fits(&self, effect: EffectId) -> bool {
         match self {
             Self::RunCreated { .. } | Self::RunNotCreated { .. } => {

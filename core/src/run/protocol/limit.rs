@@ -13,53 +13,53 @@ pub enum TurnLimit {
     /// The rounds of tools: [`Limits::max_tool_rounds`](crate::run::Limits::max_tool_rounds).
     #[error("the turn is at its limit of tool rounds, {max}")]
     MaxToolRounds {
-        /// How many it may have.
+        /// The maximum number of rounds.
         max: u32,
     },
     /// The tool calls: [`Limits::max_tool_calls`](crate::run::Limits::max_tool_calls).
     #[error("the turn would go beyond its limit of tool calls, {max}")]
     MaxToolCalls {
-        /// How many it may make.
+        /// The maximum number of calls.
         max: u32,
     },
     /// The tokens: [`Limits::max_tokens`](crate::run::Limits::max_tokens).
     #[error("the turn is at its limit of tokens, {max}")]
     MaxTokens {
-        /// How many it may use.
+        /// The maximum number of tokens.
         max: u64,
     },
     /// The money: [`Limits::max_cost`](crate::run::Limits::max_cost).
     #[error("the turn is at its limit of cost, {max}")]
     MaxCost {
-        /// What it may cost, in US dollars.
+        /// The maximum cost, in US dollars.
         max: Usd,
     },
     /// The time: [`Limits::max_duration`](crate::run::Limits::max_duration).
     #[error("the turn is at its limit of time, {max_ms} ms")]
     MaxDuration {
-        /// How long it may take, in milliseconds.
+        /// The maximum duration, in milliseconds.
         max_ms: u64,
     },
-    /// The model goes in a circle: [`RepeatLimit::stop_after`](crate::run::RepeatLimit::stop_after).
+    /// The model repeats the same call: [`RepeatLimit::stop_after`](crate::run::RepeatLimit::stop_after).
     #[error(
         "the model made no progress: it asked for `{tool}` with the same arguments {times} times"
     )]
     NoProgress {
         /// The tool.
         tool: String,
-        /// How often it was asked for.
+        /// The number of times that the model asked for it.
         times: u32,
     },
-    /// What one answer may bring: [`AnswerLimits::bytes`](crate::pipeline::AnswerLimits::bytes).
+    /// The size of one answer: [`AnswerLimits::bytes`](crate::pipeline::AnswerLimits::bytes).
     #[error("{}", AnswerLimit::Bytes { max: *max })]
     MaxAnswerBytes {
-        /// How many bytes.
+        /// The maximum number of bytes.
         max: u64,
     },
     /// The calls of one answer: [`AnswerLimits::calls`](crate::pipeline::AnswerLimits::calls).
     #[error("{}", AnswerLimit::Calls { max: *max })]
     MaxAnswerCalls {
-        /// How many it may leave without a result.
+        /// The maximum number of calls without a result.
         max: u32,
     },
 }

@@ -1,4 +1,4 @@
-//! What a host may have done wrong.
+//! The mistakes that a host can make.
 
 use super::effect_id::EffectId;
 use super::progress::PartialTooLarge;
@@ -26,7 +26,7 @@ pub enum Misuse {
         /// The effect.
         effect: EffectId,
     },
-    /// The body of a stream that was not said to be open.
+    /// The body of a stream that was not reported as open.
     #[error("{input} before the stream {effect} was opened: say Opened first")]
     NotOpened {
         /// The input.
@@ -43,7 +43,7 @@ pub enum Misuse {
     /// The answers do not fit the questions.
     #[error(transparent)]
     Resume(#[from] ResumeError),
-    /// The arguments that the user put in the place of the model's do not fit the tool: it is still asking.
+    /// The arguments that the user put instead of the model's do not fit the tool: the call still waits for approval.
     #[error("the edited arguments do not fit: {0}")]
     EditedArguments(#[source] Rejection),
     /// The answer to a tool's question does not fit its schema: it is still asked.
@@ -58,7 +58,7 @@ pub enum Misuse {
     /// An earlier call panicked half-way, so the run cannot be trusted: restore its last snapshot.
     #[error("the run broke in an earlier call: restore its last snapshot")]
     Broken,
-    /// The host has said that it goes away.
+    /// The host has disposed of the run.
     #[error("{input} after the run was disposed of: revive its snapshot to go on with the turn")]
     Disposed {
         /// The input.

@@ -1,4 +1,4 @@
-//! What a host and a run say to each other, and what the app wants of it: data, and nothing that moves a turn.
+//! The data that a host and a run exchange, and the app's settings. Nothing here moves a turn.
 
 mod answer_text;
 mod block;

@@ -86,7 +86,7 @@ impl Incomplete {
         Self::Empty,
     ];
 
-    /// Its name, as a stop reason: `length`, …
+    /// Returns the name as a stop reason: `length`, …
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -121,7 +121,7 @@ impl Incomplete {
             | "jailbreak"
             | "model_armor" => Self::ContentFilter,
             "refusal" => Self::Refusal,
-            // Anthropic's `pause_turn` and `compaction`, where the turn may not go on.
+            // Anthropic's `pause_turn` and `compaction`, where the turn may not continue.
             "limit"
             | "incomplete"
             | "max_tool_rounds"
@@ -157,7 +157,7 @@ pub enum Failure {
         /// The transport's error message.
         message: String,
     },
-    /// The answer is no stream, but a web page for example.
+    /// The answer is not a stream, but a web page for example.
     #[error("the answer (`{content_type}`) is not a stream: {excerpt}")]
     UnexpectedBody {
         /// The media type of the answer; empty if it has none.
@@ -223,10 +223,10 @@ pub enum Failure {
         /// The attachment, and what to do.
         message: String,
     },
-    /// The model did not give the typed answer, though it was told up to the allowed number of times what does not fit.
+    /// The model did not give the typed answer, although it was asked to correct it up to the allowed number of times.
     #[error("the answer is not what was asked for")]
     OutputInvalid {
-        /// What does not fit, and where.
+        /// The description of what does not fit, and where.
         reason: String,
         /// The text of the last answer.
         text: AnswerText,
@@ -235,8 +235,8 @@ pub enum Failure {
     /// unchanged.
     #[error("another turn of this thread is under way")]
     Busy,
-    /// A tool cannot run because the app has not set it up completely: a value that the tool takes from the app is missing,
-    /// for example. The model was not told.
+    /// A tool cannot run because the app has not set it up completely: a value that the tool takes from the app is
+    /// missing, for example. The model was not informed.
     #[error("the tool `{tool}` is not set up: {message}")]
     ToolNotSetUp {
         /// The tool.
@@ -332,8 +332,8 @@ impl Failure {
         }
     }
 
-    /// Returns the wait before the next try that the provider asks for in its answer or in its stream. The host adds one
-    /// from a header.
+    /// Returns the wait before the next attempt that the provider asks for in its answer or in its stream. The host
+    /// adds a wait from a header.
     #[must_use]
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
@@ -345,7 +345,7 @@ impl Failure {
         }
     }
 
-    /// Whether a retry from the start may succeed.
+    /// Returns whether a retry from the start may succeed.
     #[must_use]
     pub fn is_transient(&self) -> bool {
         match self {

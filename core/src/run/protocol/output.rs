@@ -74,7 +74,7 @@ pub enum RunEvent {
     PartialArguments(PartialArgumentsUpdate),
     /// A request failed, and the run retries it.
     Retrying {
-        /// The number of the next try, from 1.
+        /// The number of the next attempt, from 1.
         attempt: u32,
         /// The wait before it, in milliseconds.
         delay_ms: u64,
@@ -86,7 +86,7 @@ pub enum RunEvent {
         /// The questions.
         interrupts: Vec<Interrupt>,
     },
-    /// An answer came to an effect that is no longer pending. It changed nothing.
+    /// An answer arrived for an effect that is no longer pending. It changed nothing.
     AnswerDropped {
         /// The effect.
         effect: EffectId,
@@ -128,10 +128,11 @@ pub enum RunEvent {
     StreamResumed {
         /// The hop.
         hop: u32,
-        /// The try, from 1.
+        /// The attempt, from 1.
         attempt: u32,
     },
-    /// The conversation nearly fills the model's context window. The event comes once a turn, and the model is told too.
+    /// The conversation nearly fills the model's context window. The event comes once a turn, and the model is warned
+    /// too.
     ContextNearlyFull {
         /// The estimated number of tokens of the request.
         tokens: u64,
@@ -147,11 +148,11 @@ pub enum RunEvent {
     },
     /// The parsed changes of the typed answer while it streams. Adjacent updates are joined, as deltas are.
     PartialOutput(PartialOutputUpdate),
-    /// The typed answer does not fit: the model is told why, and asked again.
+    /// The typed answer does not fit its type: the model gets the reason, and is asked again.
     OutputRefused {
-        /// What does not fit, and where.
+        /// The description of what does not fit, and where.
         reason: String,
-        /// How many times the model may be asked again after this time.
+        /// The number of times that the model may be asked again after this one.
         retries_left: u32,
         /// The message to the model, unless the answer was a call of the final tool: a user message from the app, which the
         /// history keeps. Its metadata has [`CORRECTION`](crate::run::CORRECTION).

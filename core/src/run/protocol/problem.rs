@@ -1,22 +1,22 @@
-//! What kept a turn from a whole answer, by what an app can do about it.
+//! The reasons why a turn has no complete answer, by what an app can do about them.
 
 use super::outcome::{Deadline, Failure, Incomplete, Outcome};
 use crate::dialect::ApiErrorKind;
 use serde::Serialize;
 use std::fmt;
 
-/// What kept a turn from a whole answer: [`Outcome::problem`].
+/// The reason why a turn has no complete answer: [`Outcome::problem`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub struct Problem {
-    /// By this an app acts.
+    /// The kind, for the app to act on.
     pub kind: ProblemKind,
-    /// What is wrong, in a sentence.
+    /// A sentence that describes the problem.
     pub message: String,
-    /// What to do about it.
+    /// The advice on how to solve the problem.
     pub advice: &'static str,
-    /// Whether the same may go well another time.
+    /// Whether the same request may succeed another time.
     #[serde(rename = "retryable")]
     pub is_retryable: bool,
 }
@@ -29,7 +29,7 @@ impl fmt::Display for Problem {
 
 macro_rules! kinds {
     ($( $(#[$doc:meta])* $kind:ident: $advice:literal )*) => {
-        /// What a problem is, so that an app can act on it.
+        /// The kind of a problem, for an app to act on.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
         #[serde(rename_all = "camelCase")]
         #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
@@ -42,7 +42,7 @@ macro_rules! kinds {
             /// All of them.
             pub const ALL: &[Self] = &[$( Self::$kind ),*];
 
-            /// What to do about it.
+            /// The advice on how to solve the problem.
             #[must_use]
             pub fn advice(self) -> &'static str {
                 match self {
@@ -80,29 +80,29 @@ kinds! {
     LimitReached: "raise the limit, or send another message to go on"
     /// The model's server cannot be reached, or the connection broke.
     ConnectionFailed: "check the address and the network"
-    /// It took too long.
+    /// The request or the turn took too long.
     TimedOut: "send the message again, or allow it more time"
-    /// What came is no answer in the provider's format.
+    /// The response is not an answer in the provider's format.
     Unreadable: "check that the address and the provider's format belong together"
     /// The model did not give the typed answer that it was asked for.
     OutputInvalid: "make the type simpler, allow more retries, or ask another model"
-    /// The agent said that its run failed, and not why in words that are known.
+    /// The agent reported that its run failed, without a known reason.
     AgentFailed: "see what it says; send the message again if that may help"
     /// The app's own code for the turn failed.
     AppFailed: "see to the app's own code, which says why"
-    /// A hook of the app's refused the request or the answer, or failed.
+    /// A hook of the app refused the request or the answer, or failed.
     RefusedByHook: "ask for something else, or see to the hook, which says why"
-    /// What was said could not be stored.
+    /// The messages could not be stored.
     NotStored: "see to the store"
-    /// Another turn of the thread is under way.
+    /// Another turn of the thread is in progress.
     Busy: "give each user and each conversation a thread of its own (`agent.thread(id)`), wait for the turn, or cancel it \
         first (`when_busy`)"
-    /// The user, or the agent, stopped it.
+    /// The user or the agent stopped the turn.
     Stopped: "send the message again if that was not meant"
 }
 
 impl Outcome {
-    /// What kept the turn from a whole answer; nothing if the answer is whole.
+    /// Returns the reason why the turn has no complete answer; `None` if the answer is complete.
     #[must_use]
     pub fn problem(&self) -> Option<Problem> {
         let (kind, message) = match self {
@@ -143,7 +143,7 @@ impl Incomplete {
 }
 
 impl Failure {
-    /// What is wrong, in a sentence.
+    /// A sentence that describes the problem.
     fn sentence(&self) -> String {
         match self.kind() {
             Some(ApiErrorKind::UnreadableOutput) => {

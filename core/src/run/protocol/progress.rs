@@ -9,7 +9,7 @@ pub(in crate::run) const MOST_MESSAGE: usize = 1000;
 /// The largest partial result, in bytes of text or JSON.
 const MOST_PARTIAL: usize = 256 << 10;
 
-/// How far a running tool has come.
+/// The progress of a running tool.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub struct ToolProgress {
@@ -19,14 +19,14 @@ pub struct ToolProgress {
     pub tool_call_id: ToolCallId,
     /// The tool.
     pub name: String,
-    /// How much is done, from 0 to 1, if the tool knows.
+    /// The fraction done, from 0 to 1, if the tool knows.
     pub fraction: Option<f64>,
-    /// What it does now.
+    /// The tool's present activity.
     pub message: Option<String>,
 }
 
-/// What a running tool has so far: it takes the place of the partial result before it. It is shown, and neither kept nor
-/// told the model.
+/// A partial result of a running tool, which replaces the one before. It is shown, but neither stored nor sent to the
+/// model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub struct ToolPartialResult {
@@ -46,15 +46,15 @@ pub struct ToolPartialResult {
     "a partial result of {bytes} bytes is more than the {MOST_PARTIAL} that are shown: give a part, or a link"
 )]
 pub struct PartialTooLarge {
-    /// Its size.
+    /// The size of the partial result.
     pub bytes: usize,
 }
 
 impl PartialTooLarge {
-    /// Whether a partial result can be shown.
+    /// Checks that a partial result is small enough to be shown.
     ///
     /// # Errors
-    /// It is too large.
+    /// The partial result is too large.
     pub fn check(output: &ToolOutput) -> Result<(), Self> {
         let bytes = match &output.content {
             MessageContent::Text(text) => text.len(),

@@ -5,11 +5,11 @@ use serde_json::{Value, json};
 /// The most questions that one call may ask.
 const MOST_QUESTIONS: u32 = 64;
 
-/// What a running tool asks the user.
+/// A running tool's question to the user.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub struct Question {
-    /// What the user reads.
+    /// The text for the user.
     pub message: String,
     /// The JSON Schema that the answer fits.
     pub schema: Value,
@@ -47,10 +47,10 @@ impl Question {
         Self::new(message, json!({ "type": "string", "enum": choices }))
     }
 
-    /// Whether it may be a call's question of this number, counted from 0.
+    /// Checks that this may be the call's question with this number, counted from 0.
     ///
     /// # Errors
-    /// The schema is none or costs too much to check, or the call asks too much.
+    /// The schema is invalid or costs too much to check, or the call asks too many questions.
     pub fn may_be_asked(&self, number: u32) -> Result<(), QuestionError> {
         if number >= MOST_QUESTIONS {
             return Err(QuestionError::TooMany);
@@ -60,10 +60,10 @@ impl Question {
             .map_err(|fault| QuestionError::Schema(fault.to_string()))
     }
 
-    /// Whether the value answers the question.
+    /// Checks that the value answers the question.
     ///
     /// # Errors
-    /// It does not fit the schema, or the schema is none; the reason.
+    /// The value does not fit the schema, or the schema is invalid; the error says why.
     pub fn check(&self, value: &Value) -> Result<(), String> {
         let check = Check::new(&self.schema).map_err(|fault| fault.to_string())?;
         check.check(value)
@@ -83,19 +83,19 @@ impl From<String> for Question {
     }
 }
 
-/// What the user says to the question of a tool.
+/// The user's answer to a tool's question.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub enum UserAnswer {
-    /// They answered.
+    /// The user answered.
     Given {
         /// The answer: it fits the question's schema.
         value: Value,
     },
-    /// They did not: they would not, were not there in time, or there is no way to ask them.
+    /// The user did not answer: the user refused, was too late, or cannot be asked.
     Declined {
-        /// Why.
+        /// The reason.
         reason: Option<String>,
     },
 }
@@ -127,11 +127,11 @@ impl UserAnswer {
     }
 }
 
-/// Why a tool cannot ask.
+/// The reasons why a tool cannot ask.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum QuestionError {
-    /// The schema is no JSON Schema, or costs too much to check.
+    /// The schema is not a JSON Schema, or costs too much to check.
     #[error("the schema of the question cannot be used: {0}")]
     Schema(String),
     /// The call asks too much.

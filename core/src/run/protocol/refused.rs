@@ -1,14 +1,14 @@
-//! The mark of an answer that a hook has refused: it stays in the history, and the model is not sent it.
+//! The mark of an answer that a hook has refused: the answer stays in the history, but is not sent to the model.
 
 use crate::event::{Message, Metadata};
 use serde_json::Value;
 use std::borrow::Cow;
 
-/// In the metadata of the messages of an answer that a hook has refused: `true`. Their text and reasoning are not sent to
-/// the model; of those that ask for tools the calls are, with the results which say that they were not run.
+/// The key in the metadata of each message of an answer that a hook has refused; its value is `true`. The text and
+/// reasoning of such messages are not sent to the model. Their calls are, with results that say that they were not run.
 pub const REFUSED: &str = "refused";
 
-/// Marks what an answer has said. Whether there was anything to mark.
+/// Marks a message of an answer. Returns whether there was anything to mark.
 pub(in crate::run) fn mark_as_refused(message: &mut Message) -> bool {
     let is_said = match message {
         Message::Assistant(said) => said.content.is_some(),

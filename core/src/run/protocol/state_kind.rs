@@ -6,7 +6,7 @@ use std::fmt;
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub enum StateKind {
-    /// Nothing was asked yet.
+    /// The run has not started.
     Idle,
     /// A request is on its way.
     Opening,
@@ -37,7 +37,7 @@ impl fmt::Display for StateKind {
 pub struct EdgeRow {
     /// The state before.
     pub from: StateKind,
-    /// What happens.
+    /// The cause.
     #[serde(serialize_with = "in_lower_case")]
     pub on: &'static str,
     /// The state after.

@@ -1,24 +1,24 @@
-//! What the user is shown of the model's text, where that is not just what it wrote.
+//! The visible part of the model's text, where it differs from the text itself.
 
 use crate::conversation::Conversation;
 use crate::event::{AssistantMessage, Message};
 use serde::{Deserialize, Serialize};
 
-/// How the model's text is shown. It changes the events of the stream alone: the history, and with it what the model
-/// reads of itself, stays as it was written.
+/// The options for showing the model's text. They change only the events of the stream: the history, and with it the
+/// text that the model reads again, stays as it was written.
 ///
-/// [`shown`](Self::shown) gives the same text in one piece as the events do.
+/// [`shown`](Self::shown) returns the same text at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 #[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub struct TextOptions {
-    /// A line break goes before the first text after tool calls, so that the texts of two hops do not run together.
-    /// There is none where nothing was shown before in the turn, nor where one stands there already. It comes as a
-    /// delta of the message that it goes before. The default: `true`. An app that shows each message by itself needs it
-    /// not.
+    /// Inserts a line break before the first text after tool calls, so that the texts of two hops do not run together.
+    /// There is none if the turn has shown no text before, or if a line break is already there. The line break is a
+    /// delta of the message that follows it. The default is `true`. An app that shows each message separately does not
+    /// need it.
     pub break_after_tools: bool,
-    /// A message is shown from its first character on that is no blank: one of nothing but blanks is not shown at all.
-    /// The blanks that others begin with are shown with them. The default: `false`.
+    /// Holds a message back until its first character that is not a blank: a message of blanks only is not shown at
+    /// all. Other messages are shown with their leading blanks. The default is `false`.
     pub drop_blank: bool,
 }
 
@@ -32,7 +32,7 @@ impl Default for TextOptions {
 }
 
 impl TextOptions {
-    /// All is shown as the model wrote it, each message by itself.
+    /// Shows all text as the model wrote it, each message separately.
     pub const AS_WRITTEN: Self = Self {
         break_after_tools: false,
         drop_blank: false,
@@ -59,7 +59,7 @@ impl TextOptions {
         text
     }
 
-    /// What is shown of the message at `at`, if it is the model's; else nothing.
+    /// Returns the visible text of the message at `at`; empty if it is not the model's.
     pub(crate) fn shown_message(&self, messages: &[Message], at: usize) -> String {
         let Some(content) = messages.get(at).and_then(|message| self.content(message)) else {
             return String::new();
@@ -72,7 +72,7 @@ impl TextOptions {
         format!("{line_break}{content}")
     }
 
-    /// What is shown of a message of the model's.
+    /// Returns the visible text of a message of the model.
     pub(in crate::run) fn content<'a>(&self, message: &'a Message) -> Option<&'a str> {
         let Message::Assistant(AssistantMessage { content, .. }) = message else {
             return None;
@@ -82,7 +82,7 @@ impl TextOptions {
         (!is_hidden).then_some(content)
     }
 
-    /// Whether a line break goes before the text that the message at `at` begins with.
+    /// Returns whether a line break goes before the text that the message at `at` begins with.
     pub(in crate::run) fn breaks(&self, messages: &[Message], at: usize, beginning: &str) -> bool {
         if !self.break_after_tools || beginning.starts_with('\n') {
             return false;

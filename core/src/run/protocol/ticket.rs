@@ -35,7 +35,7 @@ macro_rules! tickets {
             }
         )*
 
-        /// What an effect of a typed run is answered with.
+        /// The ticket that answers an effect of a typed run.
         #[derive(Debug, PartialEq, Eq)]
         #[non_exhaustive]
         pub enum Ticket {
@@ -57,7 +57,7 @@ macro_rules! tickets {
                 }
             }
 
-            /// The ticket for an effect that is to be answered.
+            /// Creates the ticket for an effect that expects an answer.
             pub(in crate::run) fn of(id: EffectId) -> Self {
                 match id {
                     $( $($form)* => Self::$kind($kind { $($field),* }), )*

@@ -2,13 +2,13 @@ use super::hook::HookPlace;
 use crate::CallKey;
 use serde::{Deserialize, Serialize};
 
-/// What a timer is for.
+/// The purpose of a timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TimerKey {
     /// The model has been silent for too long.
     Silence,
-    /// A failed request is to be tried again.
+    /// A failed request is due for a retry.
     Retry,
     /// A tool has taken too long.
     Tool(CallKey),
@@ -31,7 +31,7 @@ pub enum TimerKey {
 }
 
 impl TimerKey {
-    /// Whether the clock stands still while the app is suspended; see
+    /// Returns whether the clock is stopped while the app is suspended; see
     /// [`BackgroundPolicy::PauseClocks`](crate::run::BackgroundPolicy::PauseClocks).
     pub(in crate::run) fn stops_in_background(self) -> bool {
         match self {

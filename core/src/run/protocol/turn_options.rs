@@ -1,4 +1,4 @@
-//! What is otherwise for one turn than for the others of its agent.
+//! The options of one turn that differ from those of its agent.
 
 use super::config::{Limits, RunConfig};
 use crate::dialect::{GenerationSettings, shown_headers};
@@ -7,39 +7,39 @@ use crate::tool::{OutputType, ToolRegistry};
 use serde::{Deserialize, Serialize, Serializer};
 use std::sync::Arc;
 
-/// What one turn has otherwise than its [`RunConfig`] says; what is absent is as there.
+/// The options of one turn that override its [`RunConfig`]; absent options are taken from there.
 ///
-/// It is part of the run's snapshot, so that a turn which comes back goes on with the same instructions, tools, settings,
-/// limits and type of answer, without the app giving them again. Two things are not stored. The `headers`, which may be secret: the
-/// requests of a turn that comes back carry those of the configuration alone. And the code of the `tools`, which the
-/// host has: it answers a call that it has no code for with a failure that says so.
+/// The options are part of the run's snapshot. A revived turn therefore continues with the same instructions, tools,
+/// settings, limits and type of answer, without the app passing them again. Two things are not stored. The first is the
+/// `headers`, which may be secret: the requests of a revived turn carry only those of the configuration. The second is
+/// the code of the `tools`, which the host has: for a call that it has no code for, it returns a failure that says so.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TurnOptions {
-    /// The app's instructions, in the place of [`RunConfig::instructions`].
+    /// The app's instructions, instead of [`RunConfig::instructions`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub instructions: Option<String>,
-    /// Which of the configuration's tools are on offer, by name; all of them if absent. A call of another one is answered
-    /// as that of a tool that is not there.
+    /// The configuration's tools on offer, by name; all of them if absent. A call of another one is handled like that
+    /// of an unknown tool.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_names: Option<Vec<String>>,
-    /// Tools of this turn's own, on offer beside those. One takes the place of the configuration's tool of its name.
+    /// Tools for this turn only, in addition to those. One replaces the configuration's tool of the same name.
     #[serde(skip_serializing_if = "ToolRegistry::is_empty")]
     pub tools: ToolRegistry,
-    /// How the model is to answer: all of it, in the place of [`RunConfig::settings`].
+    /// The generation settings: all of them, instead of [`RunConfig::settings`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub settings: Option<GenerationSettings>,
-    /// How far the turn may go: all of it, in the place of [`RunConfig::limits`].
+    /// The turn's limits: all of them, instead of [`RunConfig::limits`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limits: Option<Limits>,
-    /// The end user that the turn is for, in the place of [`GenerationSettings::user`].
+    /// The end user that the turn is for, instead of [`GenerationSettings::user`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
-    /// What the answer is to be, in the place of [`RunConfig::output`].
+    /// The type of the answer, instead of [`RunConfig::output`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<OutputType>,
-    /// Headers to send besides: one takes the place of the endpoint's of its name. A journal has their names, a snapshot
-    /// has none.
+    /// Additional headers. One replaces the endpoint's of the same name. A journal has their names, a snapshot does
+    /// not.
     #[serde(
         skip_serializing_if = "Vec::is_empty",
         serialize_with = "shown_headers"
@@ -48,16 +48,16 @@ pub struct TurnOptions {
 }
 
 impl TurnOptions {
-    /// Whether the turn is as its configuration says.
+    /// Returns whether the turn uses its configuration unchanged.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// The same, with headers of the turn's own.
+    /// Returns the same options with headers for this turn.
     ///
     /// # Errors
-    /// One of them is no header.
+    /// One of them is not a valid header.
     pub fn with_headers(
         mut self,
         headers: impl IntoIterator<Item = (String, String)>,
@@ -68,7 +68,7 @@ impl TurnOptions {
         Ok(self)
     }
 
-    /// The names of the tools that the turn is to offer, and that the configuration does not have.
+    /// Returns the names of the tools that the turn should offer and the configuration does not have.
     #[must_use]
     pub fn unknown_tools(&self, config: &RunConfig) -> Vec<&str> {
         let names = self.tool_names.iter().flatten().map(String::as_str);

@@ -20,8 +20,8 @@ macro_rules! active {
 active! { Idle Opening Waiting Streaming Reviewing Decoding ExecutingTools Interrupted }
 
 impl<S: Active> Run<S> {
-    /// The user stops the turn. It is over at once: what runs is told to stop, and whatever still comes is dropped.
-    /// The history stays legal: every call has a result, which says that it was cancelled.
+    /// Stops the turn at once, for the user: running effects are cancelled, and whatever they still report is dropped.
+    /// The history stays valid: every call has a result, which says that it was cancelled.
     pub fn cancel(mut self, now: Timestamp) -> Run<Completed> {
         self.turn.tick(now);
         self.leave_unreviewed();
@@ -31,7 +31,7 @@ impl<S: Active> Run<S> {
 }
 
 impl<S: Active> Run<S> {
-    /// The turn is over before hooks could look at what the model has said: it is not sent it again.
+    /// Marks an answer that ended the turn before hooks could inspect it: it is not sent to the model again.
     fn leave_unreviewed(&mut self) {
         match S::KIND {
             StateKind::Streaming => {
@@ -39,7 +39,7 @@ impl<S: Active> Run<S> {
                 self.turn.leave_stream();
             }
             StateKind::Reviewing => self.turn.refuse_answer(),
-            // What came of a stream that was to be opened again.
+            // The content of a stream that should have been opened again.
             _ if self.turn.broken_stream().is_some() => drop(self.turn.mark_as_refused()),
             _ => {}
         }
@@ -56,10 +56,9 @@ impl<S: Active + Edge<on::Fail, Completed>> Run<S> {
 }
 
 impl<S: Active + Edge<on::Fail, Completed>> Run<S> {
-    /// The host could not store the blocks of that write: it goes out again, as often as the configuration says.
+    /// Handles a failed write: it is repeated as often as the configuration allows.
     ///
-    /// # Errors
-    /// It failed too often: the turn is over.
+    /// # Errors The write failed too often: the turn is over.
     pub fn persist_failed(
         mut self,
         ticket: ticket::Persist,
@@ -96,8 +95,8 @@ impl<S: Active + Edge<on::Fail, Completed>> Run<S> {
         })
     }
 
-    /// The user types during the turn: the message waits until the next hop begins, and the model answers it in this
-    /// same turn. If it cannot be taken, [`RunEvent::SteeringRefused`] gives it back.
+    /// Adds a message that the user types during the turn. It waits until the next hop begins, and the model answers it
+    /// in this same turn. [`RunEvent::SteeringRefused`] returns a message that cannot be accepted.
     pub fn steer(&mut self, message: Message, now: Timestamp) {
         self.turn.tick(now);
         self.turn.steer(message);
@@ -105,7 +104,7 @@ impl<S: Active + Edge<on::Fail, Completed>> Run<S> {
 }
 
 impl<S: State> Run<S> {
-    /// The host stored the blocks of that write. What waited for it goes out.
+    /// Handles a successful write: the effects that waited for it are emitted.
     pub fn persisted(&mut self, ticket: ticket::Persist, now: Timestamp) {
         self.turn.tick(now);
         if let Some(write) = self.turn.redeem(ticket) {

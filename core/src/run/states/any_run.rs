@@ -11,11 +11,11 @@ use crate::run::turn::Turn;
 
 macro_rules! any_run {
     ($( $(#[$doc:meta])* $state:ident, )*) => {
-        /// A run in any state: what [`wake`](Run::wake) gives, and what a stored run comes back as.
+        /// A run in any state: [`wake`](Run::wake) and restoring a stored run return one.
         ///
-        /// Match it to go on with the typed run. Every enum of next states becomes one with `into()`, and a
-        /// [`RunMachine`](crate::run::RunMachine) is made of one, and gives it back
-        /// ([`into_run`](crate::run::RunMachine::into_run)).
+        /// Match it to continue with the typed run. Every enum of next states converts to one with `into()`. A
+        /// [`RunMachine`](crate::run::RunMachine) is built from one, and returns it with
+        /// [`into_run`](crate::run::RunMachine::into_run).
         #[derive(Debug)]
         #[must_use]
         pub enum AnyRun {
@@ -50,7 +50,7 @@ macro_rules! any_run {
                 }
             }
 
-            /// The same run once more.
+            /// Returns a copy of the run.
             pub(in crate::run) fn fork(&self) -> Self {
                 match self {
                     $( Self::$state(run) => Self::$state(run.fork()), )*
@@ -81,7 +81,7 @@ macro_rules! any_run {
                 }
             }
 
-            /// What is stored beside the turn's blocks; see [`Run::checkpoint`].
+            /// Returns what is stored in addition to the turn's blocks; see [`Run::checkpoint`].
             #[must_use]
             pub fn checkpoint(&self) -> Option<String> {
                 match self {
@@ -93,7 +93,7 @@ macro_rules! any_run {
 }
 
 any_run! {
-    /// Nothing was asked yet.
+    /// The run has not started.
     Idle,
     /// A request is on its way.
     Opening,
@@ -156,7 +156,7 @@ macro_rules! next {
                 }
             }
 
-            /// The conversation as it stands; see [`Run::conversation`](crate::run::Run::conversation).
+            /// Returns the present conversation; see [`Run::conversation`](crate::run::Run::conversation).
             #[must_use]
             pub fn conversation(&self) -> &crate::conversation::Conversation {
                 match self {
@@ -172,7 +172,8 @@ macro_rules! next {
                 }
             }
 
-            /// What is stored beside the turn's blocks; see [`Run::checkpoint`](crate::run::Run::checkpoint).
+            /// Returns what is stored in addition to the turn's blocks; see
+            /// [`Run::checkpoint`](crate::run::Run::checkpoint).
             #[must_use]
             pub fn checkpoint(&self) -> Option<String> {
                 match self {

@@ -6,8 +6,8 @@ use crate::run::protocol::{Outcome, ticket};
 use serde_json::Value;
 
 impl Run<Completed> {
-    /// The host could not store the blocks of that write: it goes out again, as often as the configuration says. In the
-    /// end there is a warning, and what was not stored is lost with the run.
+    /// Handles a failed write: it is repeated as often as the configuration allows. If all attempts fail there is a
+    /// warning, and the blocks that were not stored are lost.
     pub fn persist_failed(&mut self, ticket: ticket::Persist, message: &str, now: Timestamp) {
         let turn = &mut self.turn;
         turn.tick(now);
@@ -21,13 +21,13 @@ impl Run<Completed> {
         }
     }
 
-    /// How the turn ended.
+    /// Returns the turn's outcome.
     #[must_use]
     pub fn outcome(&self) -> &Outcome {
         self.state.outcome()
     }
 
-    /// The typed answer, if there was to be one and the turn has ended well.
+    /// Returns the typed answer, if the turn has one and has succeeded.
     #[must_use]
     pub fn output(&self) -> Option<&Value> {
         let value = self.turn.output()?;

@@ -1,4 +1,4 @@
-//! What each state keeps for itself.
+//! The data of each state.
 
 use crate::Timestamp;
 use crate::event::Interrupt;
@@ -6,7 +6,7 @@ use crate::run::parts::Answer;
 use crate::run::protocol::{Outcome, StateKind};
 use serde::{Deserialize, Serialize};
 
-/// Nothing was asked yet.
+/// The run has not started.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Idle {}
@@ -42,9 +42,9 @@ pub struct Reviewing {}
 /// A request failed and is tried again: soon, or when there is a network.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Waiting {
-    /// The try that is to come.
+    /// The next attempt.
     attempt: u32,
-    /// The provider has said that it may not come earlier.
+    /// The earliest time for the attempt, as the provider asked.
     not_before: Option<Timestamp>,
 }
 
@@ -133,17 +133,17 @@ mod sealed {
 
     /// The states are those of this crate.
     pub trait Sealed {
-        /// How the turn ended, once it has.
+        /// Returns the turn's outcome, once it has ended.
         fn ended(&self) -> Option<&Outcome> {
             None
         }
 
-        /// The try of the request that is on its way, or whose answer comes.
+        /// Returns the attempt of the request in flight, or of the answer that is arriving.
         fn attempt(&self) -> Option<u32> {
             None
         }
 
-        /// What the agent asks the user.
+        /// Returns the agent's questions to the user.
         fn asked(&self) -> &[Interrupt] {
             &[]
         }

@@ -9,9 +9,9 @@ use crate::run::turn::rounds::Next;
 use crate::{CallKey, Timestamp};
 
 next! {
-    /// What the host's word on the typed answer leads to.
+    /// The result of the host's decoding of the typed answer.
     Judged {
-        /// It is awaited still.
+        /// The host has not decoded it yet.
         Decoding,
         /// The answer asked for tools, too.
         ExecutingTools,
@@ -56,7 +56,7 @@ impl Run<Decoding> {
         self.fail(failure)
     }
 
-    /// The user stops one call that the model has asked for beside its answer: it will not be run.
+    /// Stops one call that the model has asked for in addition to its answer: the call will not run.
     pub fn cancel_call(&mut self, call: CallKey, now: Timestamp) {
         self.turn.tick(now);
         self.turn.stop_before_it_begins(call);

@@ -1,4 +1,5 @@
-//! The device under a run: the app goes to the background and comes back, the network goes and changes.
+//! Changes of the device that a run depends on: the app enters the background or the foreground, the network is lost,
+//! regained or changed.
 
 use super::Run;
 use super::active::Active;
@@ -13,19 +14,19 @@ use crate::run::protocol::EffectStage;
 use crate::run::protocol::{BackgroundPolicy, Failure, OfflinePolicy, TimerKey};
 
 next! {
-    /// What the return of the network leads to.
+    /// The result of the network's return.
     Reconnected {
-        /// The request goes out, or is to go out again.
+        /// The request is sent, or will be sent again.
         Opening,
-        /// The stream goes on.
+        /// The stream continues.
         Streaming,
-        /// The pause before the next try goes on.
+        /// The pause before the next attempt continues.
         Waiting,
     }
 }
 
 impl<S: State> Run<S> {
-    /// The app is in the foreground again: the clocks run on.
+    /// Notes that the app is in the foreground again: the clocks continue.
     pub fn entered_foreground(&mut self, now: Timestamp) {
         self.turn.tick(now);
         self.turn.clocks_mut().run_on();
@@ -33,10 +34,10 @@ impl<S: State> Run<S> {
 }
 
 impl<S: Active + Edge<on::Fail, Completed>> Run<S> {
-    /// The app goes to the background.
+    /// Notes that the app has entered the background.
     ///
     /// # Errors
-    /// The policy is to cancel: the turn is over.
+    /// The policy says to cancel: the turn is over.
     pub fn entered_background(mut self, now: Timestamp) -> Result<Self, Run<Completed>> {
         self.turn.tick(now);
         if self.turn.config().device.background == BackgroundPolicy::Cancel {
@@ -46,24 +47,24 @@ impl<S: Active + Edge<on::Fail, Completed>> Run<S> {
         Ok(self)
     }
 
-    /// The network has been away for too long ([`TimerKey::Network`]).
+    /// Handles the end of the wait for the network ([`TimerKey::Network`]).
     pub(in crate::run) fn network_timed_out(mut self, now: Timestamp) -> Run<Completed> {
         self.turn.tick(now);
         self.fail(no_network())
     }
 }
 
-/// The states that send nothing themselves: what comes next will.
+/// Implements the notes for states that send nothing themselves: the next state acts on them.
 macro_rules! notes {
     ($($state:ident)*) => {$(
         impl Run<$state> {
-            /// The network is gone.
+            /// Notes that the network was lost.
             pub fn network_lost(&mut self, now: Timestamp) {
                 self.turn.tick(now);
                 self.turn.network_mut().lost();
             }
 
-            /// There is a network, or another one.
+            /// Notes that there is a network, or another one.
             pub fn network_available(&mut self, now: Timestamp) {
                 self.turn.tick(now);
                 self.turn.network_is_back();
@@ -75,7 +76,7 @@ macro_rules! notes {
 notes! { Idle Reviewing Decoding ExecutingTools Interrupted }
 
 impl Run<Idle> {
-    /// The app goes to the background.
+    /// Notes that the app has entered the background.
     pub fn entered_background(&mut self, now: Timestamp) {
         self.turn.tick(now);
         self.turn.pause_clocks();
@@ -83,13 +84,13 @@ impl Run<Idle> {
 }
 
 impl Run<Opening> {
-    /// The network is gone. A request that is under way is left alone until the transport says that it failed.
+    /// Notes that the network was lost. A request in flight is left alone until the transport reports its failure.
     pub fn network_lost(&mut self, now: Timestamp) {
         self.turn.tick(now);
         self.turn.network_mut().lost();
     }
 
-    /// There is a network, or another one. A request that waited for it goes out.
+    /// Notes that there is a network, or another one. A request that waited for it is sent.
     pub fn network_available(&mut self, now: Timestamp) {
         self.turn.tick(now);
         self.turn.network_is_back();
@@ -102,13 +103,13 @@ impl Run<Opening> {
 }
 
 impl Run<Streaming> {
-    /// The network is gone. The stream is left alone until the transport says that it is lost.
+    /// Notes that the network was lost. The stream is left alone until the transport reports that it is lost.
     pub fn network_lost(&mut self, now: Timestamp) {
         self.turn.tick(now);
         self.turn.network_mut().lost();
     }
 
-    /// There is a network, or another one.
+    /// Notes that there is a network, or another one.
     pub fn network_available(mut self, now: Timestamp) -> Reconnected {
         self.turn.tick(now);
         self.turn.network_is_back();
@@ -126,7 +127,7 @@ impl Run<Streaming> {
 }
 
 impl Run<Waiting> {
-    /// The network is gone: the next try waits for it.
+    /// Notes that the network was lost: the next attempt waits for it.
     ///
     /// # Errors
     /// The policy is not to wait: the turn is over.
@@ -141,8 +142,8 @@ impl Run<Waiting> {
         Ok(self)
     }
 
-    /// There is a network, or another one. If the next try waited for it, it begins at once, or when the provider has
-    /// said that it may.
+    /// Notes that there is a network, or another one. If the next attempt waited for it, it begins at once, or when the
+    /// provider allows it.
     pub fn network_available(mut self, now: Timestamp) -> Reconnected {
         self.turn.tick(now);
         self.turn.network_is_back();

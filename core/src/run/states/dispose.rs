@@ -2,26 +2,27 @@ use super::Run;
 use super::data::State;
 use crate::run::protocol::{Output, RunEvent, SteeringRefusal};
 
-/// What a host that goes away leaves behind.
+/// The result of disposing of a run.
 #[derive(Clone, Debug, PartialEq)]
 #[must_use]
 pub struct Disposed {
-    /// The run as it was, for another host to [`revive`](crate::run::RunMachine::revive); without the messages that waited
-    /// to be taken in, which are given back here. A write that is under way counts as stored there, so carry it to its
-    /// end.
+    /// The run as it was, for another host to [`revive`](crate::run::RunMachine::revive). It lacks the messages that
+    /// waited to be taken in, which are returned here. The snapshot counts a write in progress as stored, so complete
+    /// the write.
     pub snapshot: String,
-    /// What this host still has to do: close the stream, stop the tools, give back what the user typed.
+    /// The remaining work of this host: close the stream, stop the tools, return the user's messages.
     pub outputs: Vec<Output>,
 }
 
 impl<S: State> Run<S> {
-    /// The host goes away. The turn does not end by it: it can go on elsewhere, from the snapshot.
+    /// Disposes of the run, for a host that goes away. The turn does not end: another host can continue it from the
+    /// snapshot.
     pub fn dispose(mut self) -> Disposed {
         self.leave()
     }
 
     pub(super) fn leave(&mut self) -> Disposed {
-        // What the user typed here goes back to them here, and to nobody else.
+        // Messages that the user has typed on this host are returned only here.
         let steering = self.turn.take_steering();
         let mut outputs = self.turn.stops();
         outputs.extend(steering.into_iter().map(|message| {

@@ -9,9 +9,9 @@ use serde::Serialize;
 /// The statechart of a run as data, drawn from [`EDGES`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Statechart {
-    /// Where a run begins.
+    /// The initial state of a run.
     pub initial: StateKind,
-    /// Where it ends.
+    /// The final states.
     pub r#final: Vec<StateKind>,
     /// All states.
     pub states: Vec<StateKind>,
@@ -42,7 +42,7 @@ pub fn statechart() -> Statechart {
 #[allow(unreachable_pub)]
 pub trait Edge<On, To> {}
 
-/// What can happen to a run.
+/// The causes of a run's transitions.
 #[allow(unreachable_pub)]
 pub mod on {
     macro_rules! triggers {

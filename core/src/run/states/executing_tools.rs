@@ -13,20 +13,20 @@ use crate::tool::{Rejection, ToolFailure, ToolFailureKind, ToolOutput, ToolResul
 use crate::{CallKey, Timestamp};
 
 next! {
-    /// What the end of a call leads to.
+    /// The result of a call's end.
     Settled {
         /// Others are still under way.
         ExecutingTools,
         /// All are done: the next hop is on its way.
         Opening,
-        /// All are done, and the turn ends here: it is not to go on after tools, or the conversation does not fit the
-        /// model's context any more.
+        /// All tools are done, and the turn ends here: it should not continue after tools, or the conversation no
+        /// longer fits the model's context.
         Completed,
     }
 }
 
 impl Run<ExecutingTools> {
-    /// A tool came to an end.
+    /// Handles the end of a tool.
     pub fn tool_finished(
         mut self,
         ticket: ticket::Tool,
@@ -56,7 +56,7 @@ impl Run<ExecutingTools> {
         }
     }
 
-    /// A running tool says how far it has come: from 0 to 1, and what it does now.
+    /// Handles a running tool's progress: from 0 to 1, and its present activity.
     pub fn tool_progress(
         &mut self,
         ticket: &ticket::Tool,
@@ -76,7 +76,7 @@ impl Run<ExecutingTools> {
     /// A running tool shows what it has so far.
     ///
     /// # Errors
-    /// It is too large; nothing is shown.
+    /// The partial result is too large; nothing is shown.
     pub fn tool_partial_result(
         &mut self,
         ticket: &ticket::Tool,
@@ -94,11 +94,11 @@ impl Run<ExecutingTools> {
         Ok(())
     }
 
-    /// A running tool asks the user its question of this number, counted from 0. The turn's clock and the tool's stand
-    /// still until they have answered.
+    /// Handles a running tool's question to the user with this number, counted from 0. The turn's clock and the tool's
+    /// are stopped until the user has answered.
     ///
     /// # Errors
-    /// The schema is none, or the call asks too much; the run is as it was.
+    /// The schema is invalid, or the call asks too many questions; the run is unchanged.
     pub fn tool_asks(
         &mut self,
         ticket: &ticket::Tool,
@@ -116,10 +116,11 @@ impl Run<ExecutingTools> {
         Ok(())
     }
 
-    /// The user answered a tool's question, or would not.
+    /// Handles the user's answer to a tool's question, or the refusal to answer.
     ///
     /// # Errors
-    /// The answer does not fit the question, which is still asked: the ticket comes back, and the run is as it was.
+    /// The answer does not fit the question, which is still asked; the error returns the ticket, and the run is
+    /// unchanged.
     pub fn user_answered(
         &mut self,
         ticket: ticket::Ask,
@@ -138,7 +139,7 @@ impl Run<ExecutingTools> {
         Ok(())
     }
 
-    /// The user has taken too long to answer a tool ([`TimerKey::Question`]), which is told so.
+    /// Tells a tool that the user has taken too long to answer ([`TimerKey::Question`]).
     pub(in crate::run) fn question_timed_out(
         &mut self,
         call: CallKey,
@@ -155,11 +156,11 @@ impl Run<ExecutingTools> {
         }
     }
 
-    /// The user decided whether a tool may run.
+    /// Handles the user's decision on a tool's approval.
     ///
     /// # Errors
-    /// The arguments that they put in the place of the model's do not fit the tool; the run comes back as it was, with the
-    /// ticket.
+    /// The arguments that the user put instead of the model's do not fit the tool. The error returns the run unchanged,
+    /// with the ticket.
     pub fn decided(
         mut self,
         ticket: ticket::Approve,
@@ -177,14 +178,14 @@ impl Run<ExecutingTools> {
         Ok(self.settled())
     }
 
-    /// The user stops one call; the others go on. A call that is done stays so.
+    /// Stops one call, for the user; the others continue. A finished call stays as it is.
     pub fn cancel_call(mut self, call: CallKey, now: Timestamp) -> Settled {
         self.turn.tick(now);
         self.turn.stop_call(call);
         self.settled()
     }
 
-    /// A tool has taken too long ([`TimerKey::Tool`]).
+    /// Stops a tool that has taken too long ([`TimerKey::Tool`]).
     pub(in crate::run) fn tool_timed_out(mut self, call: CallKey, now: Timestamp) -> Settled {
         self.turn.tick(now);
         if self.is_under_way(call) {
@@ -196,7 +197,7 @@ impl Run<ExecutingTools> {
         self.settled()
     }
 
-    /// The user has taken too long to allow a call ([`TimerKey::Approval`]): it is not run.
+    /// Denies a call, since the user has taken too long to approve it ([`TimerKey::Approval`]).
     pub(in crate::run) fn approval_timed_out(mut self, call: CallKey, now: Timestamp) -> Settled {
         self.turn.tick(now);
         if self.turn.is_call(call, ToolCallStatus::AwaitingApproval) {

@@ -10,7 +10,7 @@ use crate::{ThreadId, Timestamp};
 use std::sync::Arc;
 
 next! {
-    /// What the start of a turn leads to.
+    /// The result of starting a turn.
     Started {
         /// The first request is on its way.
         Opening,
@@ -20,13 +20,13 @@ next! {
 }
 
 impl Run<Idle> {
-    /// A run that is ready to start, on a conversation as it stands.
+    /// Creates a run that is ready to start, on this conversation.
     pub fn new(config: Arc<RunConfig>, thread_id: ThreadId, history: Conversation) -> Self {
         Self::of(Box::new(Turn::new(config, thread_id, history)), Idle {})
     }
 
-    /// Starts the turn: the first request goes out, if the conversation fits the model's context, and the provider takes
-    /// what is attached.
+    /// Starts the turn: the first request is sent if the conversation fits the model's context and the provider accepts
+    /// the attachments.
     pub fn start(mut self, start: Start, now: Timestamp) -> Started {
         self.turn.tick(now);
         self.turn.begin(start);

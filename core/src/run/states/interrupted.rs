@@ -9,28 +9,28 @@ use crate::run::protocol::{BlockContent, ResumeError};
 use crate::run::turn::rounds::Next;
 
 next! {
-    /// What the user's answers lead to.
+    /// The result of the user's answers.
     Resumed {
         /// The next hop is on its way.
         Opening,
         /// The agent also asked for tools: they run first.
         ExecutingTools,
-        /// It asked for more rounds of tools than it may, or the conversation does not fit the model's context.
+        /// The model asked for too many rounds of tools, or the conversation does not fit its context.
         Completed,
     }
 }
 
 impl Run<Interrupted> {
-    /// What the agent asks.
+    /// Returns the agent's questions.
     #[must_use]
     pub fn interrupts(&self) -> &[Interrupt] {
         self.state.interrupts()
     }
 
-    /// The user answers, all questions at once.
+    /// Resumes with the user's answers to all questions at once.
     ///
     /// # Errors
-    /// The answers do not fit the questions; the run comes back as it was.
+    /// The answers do not fit the questions; the error returns the run unchanged.
     pub fn resume(
         mut self,
         mut answers: Vec<ResumeEntry>,

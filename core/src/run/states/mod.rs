@@ -132,7 +132,7 @@ impl<S: State> Run<S> {
         self.turn.clocks().next().map(|(key, _)| key)
     }
 
-    /// The run as text, to be stored and given to [`RunMachine::restore`](super::RunMachine::restore) or
+    /// Returns the run as text, for [`RunMachine::restore`](super::RunMachine::restore) or
     /// [`RunMachine::revive`](super::RunMachine::revive). It holds no key.
     #[must_use]
     pub fn snapshot(&self) -> String {

@@ -15,9 +15,9 @@ use crate::{MessageId, RunId, Timestamp};
 use std::time::Duration;
 
 next! {
-    /// What an answer to the request leads to.
+    /// The result of an answer to the request.
     Opened {
-        /// Its body follows.
+        /// The answer's body follows.
         Streaming,
         /// The request had been taken back: nothing has changed.
         Opening,
@@ -25,24 +25,24 @@ next! {
 }
 
 next! {
-    /// What a refused request leads to.
+    /// The result of a refused request.
     Refused {
-        /// It is tried again in a while.
+        /// The request is retried after a pause.
         Waiting,
         /// The host is asked for another key, and it is tried again at once; or the request had been taken back, and nothing
         /// has changed.
         Opening,
-        /// It is not.
+        /// The turn is over.
         Completed,
     }
 }
 
 next! {
-    /// What the rest of an answer leads to that a host which died had shown.
+    /// The result of adding the messages that a dead host had shown.
     Shown {
-        /// The answer is asked for anew.
+        /// The answer is requested again.
         Opening,
-        /// The conversation does not fit the model's context any more.
+        /// The conversation no longer fits the model's context.
         Completed,
     }
 }
@@ -65,7 +65,7 @@ impl Run<Opening> {
         }
     }
 
-    /// The backend created the hop's run: the request goes out.
+    /// Sends the request for the run that the backend has created for the hop.
     pub fn run_created(&mut self, ticket: ticket::CreateRun, run_id: RunId, now: Timestamp) {
         self.turn.tick(now);
         let Some(effect) = self.turn.redeem(ticket) else {
@@ -121,7 +121,7 @@ impl Run<Opening> {
         };
         self.turn.answered(effect);
         if refusal.status == UNAUTHORIZED && self.turn.reject_access(self.state.attempt()) {
-            // The host may be offline by now, or something be written first: nobody is waited for who could be silent.
+            // The request may wait for the network or for a write, so the timer for silence stops.
             self.turn.clocks_mut().stop(TimerKey::Silence);
             self.state = Opening::new(self.turn.open_again(self.state.attempt()));
             return self.into();
@@ -132,7 +132,7 @@ impl Run<Opening> {
         self.try_again(Failure::Api { error }, wait)
     }
 
-    /// No answer came at all.
+    /// Handles a connection that failed before any answer.
     pub fn connection_failed(
         mut self,
         ticket: ticket::Open,
@@ -174,10 +174,10 @@ impl Run<Opening> {
         }
     }
 
-    /// The host says what the request is sent with: it goes out.
+    /// Sends the request with the host's credentials.
     ///
     /// # Errors
-    /// No header can carry it: the turn is over.
+    /// No header can carry the credentials: the turn is over.
     pub fn authorized(
         mut self,
         ticket: ticket::Authorize,
@@ -227,12 +227,12 @@ impl Run<Opening> {
         }
     }
 
-    /// The host says which messages are kept, and what stands for the others. The history stays whole: they are left
-    /// out of this turn's requests. What belongs to a message that is kept is kept with it: a call with its results,
-    /// both ways, and the reasoning before them; so are the last question and the last message.
+    /// Applies the host's choice of messages to keep, and its summary of the others. The history stays complete: the
+    /// others are left out of this turn's requests only. Whatever belongs to a kept message is kept too: a call with
+    /// its results, both ways, and the reasoning before them. So are the last question and the last message.
     ///
     /// # Errors
-    /// It is still too long: the turn is over.
+    /// The request is still too long: the turn is over.
     pub fn context_trimmed(
         mut self,
         ticket: ticket::Trim,
@@ -270,8 +270,8 @@ impl Run<Opening> {
         Err(self.fail(failure))
     }
 
-    /// The user was shown these messages by a host that died: those that the run does not know belong to the awaited
-    /// answer. See [`Input::Shown`].
+    /// Adds the messages that the user saw from a host that died. Those that the run does not know belong to the
+    /// awaited answer. See [`Input::Shown`].
     pub fn shown(mut self, messages: Vec<Message>, now: Timestamp) -> Shown {
         self.turn.tick(now);
         let new = self.turn.new_of(messages);

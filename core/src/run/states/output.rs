@@ -1,4 +1,4 @@
-//! What the host is given next, whatever the state.
+//! The host's next output, whatever the state.
 
 use super::edges::EDGES;
 use crate::run::hop;
@@ -37,7 +37,7 @@ pub(super) fn next(turn: &mut Turn, persist: &dyn Fn(&Turn) -> Effect) -> Option
     }
 }
 
-// Not a part of what each piece of an answer goes through.
+// This function is kept apart from the path that each chunk of an answer takes.
 #[inline(never)]
 fn effect(turn: &Turn, id: EffectId, persist: &dyn Fn(&Turn) -> Effect) -> Option<Effect> {
     Some(match id {

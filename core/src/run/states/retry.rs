@@ -1,4 +1,4 @@
-//! The next try of a request that failed, or of a stream that broke.
+//! The next attempt of a request that failed, or of a stream that broke.
 
 use super::Run;
 use super::data::{State, Waiting};
@@ -6,7 +6,7 @@ use crate::run::protocol::{Deadline, Failure, OfflinePolicy, RetryPolicy, RunEve
 use std::time::Duration;
 
 impl<S: State> Run<S> {
-    /// Waits before the next try, if the policy allows one; else gives the failure back.
+    /// Plans the pause before the next attempt, if the policy allows one; returns the failure otherwise.
     pub(super) fn plan_retry(
         &mut self,
         attempt: u32,
@@ -43,7 +43,7 @@ impl<S: State> Run<S> {
         Ok(Waiting::new(next, not_before))
     }
 
-    /// Without a network that was no try, and the next one waits for it.
+    /// Plans the next attempt without a network: it waits for one, and the failed one does not count.
     fn plan_offline(&mut self, attempt: u32, failure: Failure) -> Result<Waiting, Failure> {
         let turn = &mut *self.turn;
         if turn.config().device.offline == OfflinePolicy::Fail {
@@ -56,7 +56,7 @@ impl<S: State> Run<S> {
     }
 }
 
-/// Whether the lack of a network explains the failure.
+/// Returns whether the lack of a network explains the failure.
 fn is_of_the_network(failure: &Failure) -> bool {
     matches!(
         failure,

@@ -8,9 +8,9 @@ use crate::run::turn::hooks::Hooked;
 use crate::{CallKey, Timestamp};
 
 next! {
-    /// What a hook's word on the answer leads to.
+    /// The result of a hook's review of the answer.
     Reviewed {
-        /// Another one is asked.
+        /// Another hook is asked.
         Reviewing,
         /// The model asked for tools.
         ExecutingTools,
@@ -18,7 +18,7 @@ next! {
         Opening,
         /// The agent asks the user.
         Interrupted,
-        /// The host is to decode the typed answer.
+        /// The host must decode the typed answer.
         Decoding,
         /// The turn is over.
         Completed,
@@ -53,10 +53,10 @@ impl Run<Reviewing> {
 }
 
 impl Run<Opening> {
-    /// A hook has looked at the request that is to go out.
+    /// Continues after a hook's review of the next request.
     ///
     /// # Errors
-    /// It has refused, or failed: the turn is over.
+    /// The hook has refused, or failed: the turn is over.
     pub fn request_reviewed(
         mut self,
         ticket: ticket::RequestHook,
@@ -78,7 +78,7 @@ impl Run<Opening> {
 }
 
 impl Run<ExecutingTools> {
-    /// A hook has looked at a call that is to be run.
+    /// Continues after a hook's review of a call.
     pub fn call_reviewed(
         self,
         ticket: ticket::CallHook,
@@ -89,7 +89,7 @@ impl Run<ExecutingTools> {
         self.hook_answered(ticket, place, hook, answer, now)
     }
 
-    /// A hook has looked at what came of a call.
+    /// Continues after a hook's review of a call's result.
     pub fn result_reviewed(
         self,
         ticket: ticket::ResultHook,

@@ -1,4 +1,4 @@
-//! A run whose host died, and which comes back in another.
+//! Revives a run whose host died, in another host.
 
 use super::Run;
 use super::any_run::AnyRun;
@@ -11,7 +11,7 @@ use crate::run::protocol::{EffectId, Failure};
 use crate::tool::{ToolFailure, ToolFailureKind};
 
 impl AnyRun {
-    /// The host died, and the turn goes on.
+    /// Continues the turn after its host died.
     pub(crate) fn revived(self, now: Timestamp) -> Self {
         match self {
             Self::Idle(run) => run.into(),
@@ -29,7 +29,7 @@ impl AnyRun {
 
 impl Run<Opening> {
     fn revive(mut self) -> AnyRun {
-        // A request that may have gone out has shown nothing yet: it goes out again.
+        // A request that may have been sent has shown nothing yet: it is sent again.
         self.turn.give_again();
         self.without_foreign_stream().into()
     }
@@ -63,7 +63,7 @@ impl Run<Reviewing> {
 
 impl Run<Decoding> {
     fn revive(mut self) -> AnyRun {
-        // Decoding twice does no more than decoding once.
+        // Decoding twice has the same result as decoding once.
         self.turn.give_again();
         self.into()
     }

@@ -15,7 +15,7 @@ struct Envelope<'a, S> {
     #[serde(skip_serializing_if = "Option::is_none")]
     hooks: Option<u64>,
     state: StateKind,
-    /// What a checkpoint counts on; a snapshot of the whole run has none.
+    /// The basis of a checkpoint; a snapshot of the complete run has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     basis: Option<Basis<'a>>,
     run: Stored<'a, S>,
@@ -27,12 +27,13 @@ struct Stored<'a, S> {
     state: &'a S,
 }
 
-/// A change of the tools while a run rests is not an error, but the host should know.
+/// Returns the digest of the tools. A change of the tools while a run is stored is not an error, but the host should
+/// know.
 pub(crate) fn tools_digest(config: &RunConfig) -> u64 {
     fnv1a(&serde_json::to_vec(config.tools.definitions()).unwrap_or_default())
 }
 
-/// The same of the hooks; nothing if there are none.
+/// Returns the digest of the hooks; `None` if there are none.
 pub(crate) fn hooks_digest(config: &RunConfig) -> Option<u64> {
     let hooks = Some(&config.hooks).filter(|hooks| !hooks.is_empty())?;
     Some(fnv1a(&serde_json::to_vec(hooks).unwrap_or_default()))
@@ -43,7 +44,7 @@ pub(super) fn write<S: Serialize>(turn: &Turn, kind: StateKind, state: &S) -> St
     write_with(None, turn, kind, state)
 }
 
-/// What the run must be stored with beside its blocks, as text.
+/// Returns, as text, what must be stored in addition to the run's blocks.
 pub(super) fn write_checkpoint<S: Serialize>(turn: &Turn, kind: StateKind, state: &S) -> String {
     let (turn, basis) = turn.once_stored();
     write_with(Some(basis), &turn, kind, state)

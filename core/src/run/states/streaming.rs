@@ -10,18 +10,18 @@ use crate::run::parts::Reading;
 use crate::run::protocol::{Deadline, EffectId, Failure, HookPlace, Outcome, TimerKey};
 use crate::{CallKey, Timestamp};
 
-/// Whether a stream goes on.
+/// States whether a stream continues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Flow {
-    /// It does.
+    /// The stream continues.
     Open,
-    /// It cannot be read any further, or has said all that counts: call [`Run::end`].
+    /// The stream cannot be read further, or is complete: call [`Run::end`].
     Over,
 }
 
 next! {
-    /// What the end of a stream leads to.
+    /// The result of a stream's end.
     Ended {
         /// The model asked for tools.
         ExecutingTools,
@@ -32,7 +32,7 @@ next! {
         Interrupted,
         /// The turn is over.
         Completed,
-        /// The host is to decode the typed answer.
+        /// The host must decode the typed answer.
         Decoding,
         /// Hooks look at the answer.
         Reviewing,
@@ -42,17 +42,17 @@ next! {
 }
 
 next! {
-    /// What a broken connection leads to.
+    /// The result of a broken connection.
     Lost {
-        /// Nothing was seen of the stream, or the backend can resume it: it is opened again in a while.
+        /// The app has seen nothing of the stream, or the backend can resume it: it is opened again after a pause.
         Waiting,
-        /// All that counts had been said: the model asked for tools.
+        /// The answer was complete: the model asked for tools.
         ExecutingTools,
         /// The same, and every call was answered without running a tool, or the user has typed meanwhile.
         Opening,
         /// The same, and the agent asks the user.
         Interrupted,
-        /// The same, and the host is to decode the typed answer.
+        /// The same, and the host must decode the typed answer.
         Decoding,
         /// The same, and hooks look at the answer.
         Reviewing,
@@ -84,7 +84,7 @@ impl Run<Streaming> {
         }
     }
 
-    /// How the provider names the answer, if it has said so. For traces: it is not stored.
+    /// Returns the provider's id of the answer, if known. It is meant for traces, and is not stored.
     #[must_use]
     pub fn response_id(&self) -> Option<&str> {
         self.state.answer().id()
@@ -99,16 +99,16 @@ impl Run<Streaming> {
         }
     }
 
-    /// The user stops one call that the model has asked for: it will not be run. The answer goes on.
+    /// Stops one call that the model has asked for: the call will not run. The answer continues.
     pub fn cancel_call(&mut self, call: CallKey, now: Timestamp) {
         self.turn.tick(now);
         self.turn.stop_before_it_begins(call);
     }
 
-    /// The body has ended: as it should, because [`receive`](Self::receive) said that it is over, or because the answer
-    /// is, and the stream was left open long enough ([`TimerKey::Closing`]).
+    /// Ends the body: it ended normally, [`receive`](Self::receive) has returned that it is over, or the answer is
+    /// complete and the stream was left open long enough ([`TimerKey::Closing`]).
     ///
-    /// A stream that failed before it brought any content is retried as a request that was refused with a status is:
+    /// A stream that failed before it brought any content is retried like a request that was refused with a status:
     /// providers commit to a 200 before they know that they are overloaded.
     pub fn end(mut self, now: Timestamp) -> Ended {
         self.turn.tick(now);
@@ -146,7 +146,7 @@ impl Run<Streaming> {
         }
     }
 
-    /// The stream has failed: the next try is planned, or the turn is over.
+    /// Handles a failed stream: plans the next attempt, or ends the turn.
     fn failed(mut self, failure: Failure) -> Ended {
         match self.plan_retry_without_content(failure) {
             Ok(waiting) => self.goto(on::Retry, waiting).into(),
@@ -154,8 +154,8 @@ impl Run<Streaming> {
         }
     }
 
-    /// Plans the next try of an answer of which the app has seen nothing; gives the failure back if there was content,
-    /// or the policy has no further try.
+    /// Plans the next attempt of an answer of which the app has seen nothing. Returns the failure if there was content,
+    /// or if the policy allows no further attempt.
     fn plan_retry_without_content(&mut self, failure: Failure) -> Result<Waiting, Failure> {
         if self.state.answer().has_content() {
             return Err(failure);
@@ -173,8 +173,8 @@ impl Run<Streaming> {
         self.broken(Failure::Connection { message })
     }
 
-    /// The host died while the answer came. What was shown of one that cannot be resumed stays, marked as cut, and it is
-    /// asked for anew.
+    /// Handles the host's death during the answer. If the answer cannot be resumed, its visible part stays, marked as
+    /// cut, and the answer is requested again.
     pub(super) fn host_died(mut self, now: Timestamp) -> Lost {
         let answer = self.state.answer();
         if !self.is_seen() || answer.is_done() || self.turn.can_resume(answer) {
@@ -182,7 +182,7 @@ impl Run<Streaming> {
             return self.lost(message, now);
         }
         self.turn.tick(now);
-        // This host has nothing to close.
+        // This host has no stream to close.
         self.turn.answered(self.open_effect());
         self.turn.clocks_mut().stop(TimerKey::Silence);
         let begun = self.cut(Vec::new());
@@ -200,7 +200,7 @@ impl Run<Streaming> {
 
     fn broken(mut self, failure: Failure) -> Lost {
         if self.state.answer().is_done() {
-            // All that counts was said before the connection broke.
+            // The answer was complete before the connection broke.
             let now = self.turn.clocks().now();
             return self.end(now).into();
         }
@@ -220,8 +220,8 @@ impl Run<Streaming> {
         }
     }
 
-    /// Whether asking for the answer again would leave a trace: the app has seen some of it, or it is that of an agent,
-    /// which may have begun to work.
+    /// Returns whether asking for the answer again would leave a trace: the app has seen some of it, or it is that of
+    /// an agent, which may have begun to work.
     fn is_seen(&self) -> bool {
         let answer = self.state.answer();
         match self.turn.config().endpoint.dialect {

@@ -5,7 +5,7 @@ use crate::Timestamp;
 use crate::run::protocol::{EffectId, TimerKey};
 
 impl Run<Waiting> {
-    /// Tries again now, whatever is left of the pause: when the network comes back, say.
+    /// Retries now, whatever is left of the pause: when the network is back, for example.
     pub fn try_now(mut self, now: Timestamp) -> Run<Opening> {
         self.turn.tick(now);
         self.turn.clocks_mut().stop(TimerKey::Retry);

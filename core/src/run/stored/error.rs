@@ -1,6 +1,6 @@
 use crate::{MessageId, RunId};
 
-/// What is wrong with the stored turns of a thread.
+/// The errors in the stored turns of a thread.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum SessionError {
@@ -10,18 +10,18 @@ pub enum SessionError {
         /// The id.
         turn: RunId,
     },
-    /// A turn goes on from one that is not there.
+    /// A turn continues one that is missing.
     #[error("the turn `{turn}` goes on from `{parent}`, which is not there: load the whole thread")]
     MissingParent {
         /// The turn.
         turn: RunId,
-        /// What it goes on from.
+        /// The turn that it continues.
         parent: RunId,
     },
-    /// A turn goes on from itself, by way of others or not.
+    /// A turn continues itself, directly or through others.
     #[error("the turn `{turn}` goes on from itself: the stored thread is damaged")]
     Cycle {
-        /// One of the turns of the circle, or behind it.
+        /// A turn of the cycle, or one after it.
         turn: RunId,
     },
     /// There is no such turn.
@@ -30,7 +30,7 @@ pub enum SessionError {
         /// The id.
         turn: RunId,
     },
-    /// The turns are no path: each must go on from the one before it.
+    /// The turns do not form a path: each must continue the one before it.
     #[error(
         "the turn `{turn}` does not go on from the one before it: give the turns of one path, oldest first"
     )]

@@ -11,11 +11,11 @@ use crate::tool::ToolFailure;
 use crate::{CallKey, MessageId, RunId, ToolCallId};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What the model is told of a call that the store has no result of.
+/// The result that the model gets for a call whose result was not stored.
 const UNKNOWN: &str = "the app stopped while the tool ran: whether it did its work is not known";
 
-/// The conversation that a path of turns, the oldest first, has left behind. Calls of an unfinished turn get a result, unless
-/// they are to stay open.
+/// Rebuilds the conversation of a path of turns, the oldest first. Calls of an unfinished turn get a result, unless
+/// they should stay open.
 pub(crate) fn replay<'a>(
     path: impl IntoIterator<Item = &'a Turn>,
     keeps_open_calls: bool,
@@ -69,18 +69,18 @@ pub(crate) fn replay_turn<'a>(
 pub(crate) struct Rebuilt {
     /// The conversation, but for the results of the live calls.
     pub(crate) conversation: Conversation,
-    /// What the model was told of the live calls that have come to their end.
+    /// The results that the model got for live calls that have ended.
     pub(crate) results: BTreeMap<CallKey, StoredResult>,
 }
 
-/// What a block has of a call's result.
+/// The part of a call's result that a block has.
 pub(crate) struct StoredResult {
     pub(crate) content: MessageContent,
     pub(crate) failure: Option<ToolFailure>,
 }
 
-/// Rebuilds the conversation of a turn that has begun, from the history before it, the turn's stored blocks, and those
-/// that `wait` to be stored. The results of the calls in `live` stay out of it.
+/// Rebuilds the conversation of a turn that has begun, from the history before it, the turn's stored blocks, and the
+/// blocks in `wait`, which are not stored yet. The results of the calls in `live` are left out.
 ///
 /// # Errors
 /// The blocks do not fit together.
@@ -123,7 +123,7 @@ pub(crate) fn rebuild(
     })
 }
 
-/// Nobody has said anything: the turn failed before it began.
+/// Returns whether the turn has no messages: it failed before it began.
 fn is_empty(turn: &Turn) -> bool {
     let is_silent = |message: &Message| match message {
         Message::User(message) => match &message.content {
@@ -297,7 +297,7 @@ impl Replay<'_> {
                 self.speaker = Some(id.clone());
             }
             Message::Reasoning(message) => message.content.push_str(text),
-            // Not of our making: what is there stands.
+            // No run records text for other messages: the message stays as it is.
             _ => return,
         }
         if let Some(message) = self.conversation.message_mut(id) {
@@ -305,7 +305,7 @@ impl Replay<'_> {
         }
     }
 
-    /// A result goes behind its call, in the order of the calls, whichever came first.
+    /// Inserts a result after its call, in the order of the calls, whichever came first.
     fn answer(&mut self, result: Message) {
         let is_there = match (self.conversation.message(result.id()), &result) {
             (Some(Message::Tool(there)), Message::Tool(result)) => {
@@ -320,7 +320,7 @@ impl Replay<'_> {
         }
     }
 
-    /// What is stored of the turn is at its end. If the turn is not, each call gets a result.
+    /// Ends the stored part of the turn. If the turn is unfinished, each open call gets a result.
     pub(crate) fn end(mut self) {
         if self.turn.status != TurnStatus::Streaming {
             return;

@@ -6,7 +6,7 @@ use crate::{RunId, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// A turn as it is stored: what the user said, and the blocks that came of it.
+/// A turn as it is stored: the user's message, and the blocks of the answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Turn {
     /// The run id of its first hop.
@@ -14,23 +14,23 @@ pub struct Turn {
     /// The turn before it on its path; the first turns of a thread have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<RunId>,
-    /// The conversation before the turn, where the turns before it do not give it: that of a turn which was begun on a
-    /// conversation that the store has no turns of.
+    /// The conversation before the turn, if the stored turns before it do not provide it: the turn was begun on a
+    /// conversation that the store does not have.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub history: Option<Box<TurnHistory>>,
-    /// What the user said; absent where the turn goes on from the history alone.
+    /// The user's message; absent if the turn continues from the history alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<Message>,
-    /// Where it stands.
+    /// The turn's status.
     pub status: TurnStatus,
-    /// How it ended, once it has.
+    /// The outcome, once the turn has ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<Outcome>,
     /// When it began.
     pub created_at: Timestamp,
     /// When something of it was last stored.
     pub updated_at: Timestamp,
-    /// Its blocks, in sequence.
+    /// The turn's blocks, in sequence.
     #[serde(default)]
     pub blocks: Vec<TurnBlock>,
 }
@@ -74,7 +74,7 @@ pub struct TurnBlock {
     pub at: Timestamp,
 }
 
-/// Whether the blocks are numbered 0, 1, 2 …
+/// Checks that the blocks are numbered 0, 1, 2 …
 pub(crate) fn in_sequence(turn: &Turn) -> Result<(), SessionError> {
     let numbers = turn.blocks.iter().map(|block| block.block.sequence);
     match numbers.zip(0..).find(|(found, expected)| found != expected) {

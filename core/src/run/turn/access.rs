@@ -1,7 +1,7 @@
 //! The credentials of requests that the host supplies.
 //!
-//! Owns `access`. The host is asked when a request is about to go out. Its answer is forgotten as soon as the request
-//! is out, and is never stored.
+//! Owns `access`. The host is asked when a request is due. Its answer is forgotten as soon as the request is sent, and
+//! is never stored.
 
 use super::Turn;
 use crate::dialect::Endpoint;
@@ -9,7 +9,7 @@ use crate::run::protocol::{Authorization, Credentials, EffectId, EffectStage, Ti
 use std::borrow::Cow;
 
 impl Turn {
-    /// Returns the effect that goes out for this one: a request waits until the host has given its credentials.
+    /// Returns the effect to emit instead of this one: a request waits until the host has supplied its credentials.
     pub(super) fn with_access(&self, id: EffectId) -> EffectId {
         let is_asked = self.setup.config().credentials == Credentials::Host;
         match id {
@@ -22,7 +22,7 @@ impl Turn {
         }
     }
 
-    /// Asks the host again for a request that was about to go out: a run that was just read has no credentials.
+    /// Asks the host again for a request that was due: a run that was just read has no credentials.
     pub(super) fn ask_for_access_again(&mut self) {
         for id in self.effects.at(EffectStage::Queued) {
             if self.with_access(id) != id {
@@ -42,12 +42,12 @@ impl Turn {
         self.access.given()
     }
 
-    /// Forgets the credentials: the request is out, or does not go out now.
+    /// Forgets the credentials: the request is sent, or is not sent now.
     pub(super) fn forget_access(&mut self) {
         self.access.forget();
     }
 
-    /// Notes that the provider has refused the credentials of a try. Returns whether the host is asked once more.
+    /// Notes that the provider has rejected the credentials of an attempt. Returns whether the host is asked again.
     pub(in crate::run) fn reject_access(&mut self, attempt: u32) -> bool {
         self.setup.config().credentials == Credentials::Host && self.access.reject(attempt)
     }
@@ -58,7 +58,7 @@ impl Turn {
         self.access.accepted();
     }
 
-    /// Whether the host is asked because the provider refused the credentials before.
+    /// Returns whether the host is asked because the provider refused the credentials before.
     pub(in crate::run) fn is_after_rejection(&self, attempt: u32) -> bool {
         self.access.is_after_rejection(attempt)
     }

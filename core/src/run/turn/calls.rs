@@ -1,7 +1,7 @@
-//! One call of a tool: how it begins, and how it ends.
+//! One call of a tool: its start and its end.
 //!
-//! Owns the state of a call in `conversation`, and the effects of its approval and its tool. A call has one result, which is recorded as a block; what cannot
-//! run is answered here, without the host.
+//! Owns the state of a call in `conversation`, and the effects of its approval and its tool. A call has one result,
+//! which is recorded as a block. A call that cannot run is answered here, without the host.
 
 use super::Turn;
 use crate::conversation::{LiveCall, ToolCallStatus, shown_result};
@@ -17,7 +17,7 @@ use crate::tool::{
 use crate::{CallKey, MessageId};
 
 impl Turn {
-    /// Whether the call's tool says that it may be run twice.
+    /// Returns whether the call's tool says that it may be run twice.
     pub(in crate::run) fn may_run_again(&self, key: CallKey) -> bool {
         let tool = self.setup.config().tools.get(self.name_of(key));
         tool.is_some_and(|tool| tool.idempotent)
@@ -75,7 +75,7 @@ impl Turn {
         }
     }
 
-    /// Runs the call, once the user allows it where its tool says so.
+    /// Runs the call, after the user's approval if its tool requires one.
     pub(super) fn allow_call(&mut self, key: CallKey) {
         let tool = self.setup.config().tools.get(self.name_of(key));
         if tool.is_some_and(|tool| tool.requires_approval) {
@@ -85,14 +85,14 @@ impl Turn {
         self.run_call(key);
     }
 
-    /// Whether the answer was cut off at the most tokens that it may have.
+    /// Returns whether the answer was cut off at the most tokens that it may have.
     fn ran_out_of_tokens(&self) -> bool {
         let stop_reason = self.conversation.summary().stop_reason.as_deref();
         stop_reason.and_then(Incomplete::of) == Some(Incomplete::Length)
     }
 
-    /// Whether the answer was cut off within the call's arguments: it is the last thing in it, and they are no JSON, or
-    /// nothing has come of them.
+    /// Returns whether the answer was cut off within the call's arguments: the call is the last item of the answer, and
+    /// its arguments are missing or not valid JSON.
     fn is_cut_by_length(&self, call: &LiveCall, raw: &str) -> bool {
         let is_last = self.conversation.calls().last().map(|last| last.key) == Some(call.key);
         let is_whole = !raw.trim().is_empty() && parse_arguments(raw).is_ok();
@@ -108,7 +108,7 @@ impl Turn {
         self.finish_call(key, Err(failure));
     }
 
-    /// The user was too late to stop a call: it is done, or there is none.
+    /// Reports that the call cannot be stopped: it has ended, or does not exist.
     pub(in crate::run) fn nothing_to_stop(&mut self, key: CallKey) {
         let effect = EffectId::Tool(key);
         self.event(RunEvent::AnswerDropped { effect });
@@ -144,10 +144,10 @@ impl Turn {
         }
     }
 
-    /// Whether the arguments that the user put in the place of the model's fit the tool.
+    /// Checks that the arguments that the user put instead of the model's fit the tool.
     ///
     /// # Errors
-    /// They do not.
+    /// The arguments do not fit.
     pub(in crate::run) fn check_edit(
         &self,
         key: CallKey,
@@ -164,7 +164,7 @@ impl Turn {
         }
     }
 
-    /// What the user said to a call that asked to run.
+    /// Applies the user's decision on a call that waits for approval.
     pub(in crate::run) fn decide_call(&mut self, key: CallKey, decision: Decision) {
         if !self.is_call(key, ToolCallStatus::AwaitingApproval) {
             return;
@@ -190,7 +190,7 @@ impl Turn {
         }
     }
 
-    /// Whether the call stands at `status`.
+    /// Returns whether the call has this `status`.
     pub(in crate::run) fn is_call(&self, key: CallKey, status: ToolCallStatus) -> bool {
         let call = self.conversation.call(key);
         call.is_some_and(|call| call.status == status)

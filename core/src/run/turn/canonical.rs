@@ -9,7 +9,7 @@ use serde::Serialize;
 use std::hash::{Hash, Hasher};
 
 impl Turn {
-    /// How many blocks are stored.
+    /// Returns the number of blocks that are stored.
     pub(in crate::run) fn durable(&self) -> u64 {
         self.recorder.durable()
     }
@@ -62,10 +62,10 @@ fn canon(turn: &Turn, state: StateKind, abstraction: &Abstraction, out: &mut imp
     canon_kept(turn, abstraction, out);
     canon_effects(effects, recorder.durable(), abstraction, out);
     canon_clocks(clocks, abstraction, out);
-    // What was spent decides nothing where there is no limit on it.
+    // The use has no effect where it has no limit.
     budget.canon(&setup.config().limits, abstraction, out);
 
-    // What a run that is over still has to write changes nothing any more.
+    // The blocks that a completed run still has to write no longer have an effect.
     let forgets_blocks = abstraction.history && state == StateKind::Completed;
     recorder.canon(forgets_blocks, abstraction, out);
 
@@ -154,7 +154,7 @@ fn canon_clocks(clocks: &Clocks, abstraction: &Abstraction, out: &mut impl Hashe
     }
 }
 
-/// Feeds what the run still does with its calls and its answer, in place of the whole conversation.
+/// Feeds the parts of the calls and the answer that still matter to the run, instead of the complete conversation.
 fn canon_calls(turn: &Turn, state: StateKind, abstraction: &Abstraction, out: &mut impl Hasher) {
     let Turn {
         conversation,
@@ -177,11 +177,11 @@ fn canon_calls(turn: &Turn, state: StateKind, abstraction: &Abstraction, out: &m
     }
     let summary = conversation.summary();
     json(&(&summary.outcome, &summary.failure), out);
-    // What the answer says decides whether it is the typed one.
+    // The answer's text decides whether it is the typed one.
     if turn.expects_output() {
         turn.answer_text().hash(out);
     }
-    // What is still to be recorded.
+    // The part of the stream that is not recorded yet.
     if state == StateKind::Streaming {
         recorder.canon_stream(&turn.stream_of(), out);
     }

@@ -1,7 +1,8 @@
-//! The checkpoint that a write carries: the state of the turn once the write is stored, without what the stored blocks
-//! hold.
+//! The checkpoint that a write carries: the state of the turn once the write is stored, without the content of the
+//! stored blocks.
 //!
-//! Owns no field. [`Turn::fill`] gives a turn that was just read the conversation that the blocks rebuild. A turn from a checkpoint continues as the one that wrote the checkpoint.
+//! Owns no field. [`Turn::fill`] gives a turn that was just read the conversation that the blocks rebuild. A turn from
+//! a checkpoint continues exactly as the turn that wrote the checkpoint.
 
 use super::Turn;
 use crate::conversation::{Conversation, MessagePart, Misfit, Outline, Row, result_shown_as};
@@ -13,19 +14,19 @@ use crate::{CallKey, MessageId, RunId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
-/// What a checkpoint counts on: the stored turn that it belongs to, and how the conversation is rebuilt from it.
+/// The basis of a checkpoint: the stored turn that it belongs to, and how the conversation is rebuilt from it.
 #[derive(Debug, Serialize, Deserialize)]
 pub(in crate::run) struct Basis<'a> {
     /// The turn: the run id of its first hop.
     pub(in crate::run) turn: RunId,
-    /// How many blocks of the turn are stored.
+    /// The number of the turn's blocks that are stored.
     pub(in crate::run) blocks: u64,
     outline: Outline,
     messages: Vec<MessagePart<'a>>,
-    /// The messages that the turn's requests do not carry any more.
+    /// The messages that the turn's requests no longer carry.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     left_out: Vec<Row<MessageId>>,
-    /// The messages that a hook has put in the place of the hop's.
+    /// The messages that a hook put instead of the hop's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     changed_messages: Option<Vec<Row<Message>>>,
     /// The hop's first request carried the shared state that the blocks have.
@@ -34,7 +35,7 @@ pub(in crate::run) struct Basis<'a> {
 }
 
 impl Turn {
-    /// Whether the turn has begun, and records blocks.
+    /// Returns whether the turn has begun, and records blocks.
     pub(in crate::run) fn has_checkpoints(&self) -> bool {
         self.recorder.is_on() && !self.id.is_empty()
     }
@@ -108,7 +109,7 @@ impl Turn {
         }
     }
 
-    /// How many blocks the turn knows to be stored.
+    /// Returns the number of blocks that the turn knows to be stored.
     pub(in crate::run) fn durable_blocks(&self) -> u64 {
         self.recorder.durable()
     }
@@ -124,10 +125,10 @@ impl Turn {
         calls.map(|call| call.key).collect()
     }
 
-    /// A turn that was read without its conversation is given the rebuilt one.
+    /// Gives the rebuilt conversation to a turn that was read without one.
     ///
     /// # Errors
-    /// That is not the conversation of this turn.
+    /// The rebuilt conversation is not that of this turn.
     pub(in crate::run) fn fill(
         &mut self,
         basis: Basis<'_>,

@@ -1,7 +1,7 @@
-//! An answer that was cut because its host died: what the user has seen of the answer stays.
+//! An answer that was cut because its host died: its visible part stays.
 //!
-//! Owns no field; it changes the messages of the cut answer. Each call of a cut answer gets a result which says that the call
-//! was not run.
+//! Owns no field; it changes the messages of the cut answer. Each call of a cut answer gets a result that says that the
+//! call was not run.
 
 use super::Turn;
 use crate::conversation::ToolCallStatus;
@@ -14,7 +14,7 @@ use crate::tool::{ToolFailure, ToolFailureKind};
 use crate::{CallKey, ToolCallId};
 
 impl Turn {
-    /// Those of the messages that the conversation has less of, or nothing.
+    /// Returns the messages that the conversation has only in part, or not at all.
     pub(in crate::run) fn new_of(&self, shown: Vec<Message>) -> Vec<Message> {
         let shown = shown.into_iter();
         shown
@@ -22,7 +22,7 @@ impl Turn {
             .collect()
     }
 
-    /// Keeps what is there of the hop's answer, and `shown` beside it, and marks it as cut.
+    /// Keeps the existing part of the hop's answer, adds `shown`, and marks both as cut.
     pub(in crate::run) fn cut_answer(&mut self, mut shown: Vec<Message>) {
         shown.iter_mut().for_each(mark_as_cut);
         if self.has_hook(HookMoment::AfterAnswer) {
@@ -44,7 +44,7 @@ impl Turn {
         self.settle_round();
     }
 
-    /// Marks what the stream has brought.
+    /// Marks the messages of the stream.
     fn mark_stream_as_cut(&mut self) {
         let start = self.stream_start();
         let brought = self.conversation.messages().iter().skip(start);

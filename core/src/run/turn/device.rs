@@ -1,7 +1,8 @@
-//! The device under a run: the app enters the background and returns, the network is lost and changes.
+//! Changes of the device that a run depends on: the app enters the background and returns, the network is lost,
+//! regained or changed.
 //!
-//! Owns the pauses of `clocks`, and `network` with the effects that wait for one. In the background clocks may stop; without a
-//! network an effect waits and no try is counted.
+//! Owns the pauses of `clocks`, and `network` with the effects that wait for one. In the background clocks may stop;
+//! without a network an effect waits and no attempt is counted.
 
 use super::Turn;
 use crate::run::protocol::EffectStage;
@@ -22,7 +23,7 @@ impl Turn {
         self.budget.add_time(ran);
     }
 
-    /// What waited for the network goes out.
+    /// Emits the effects that waited for the network.
     pub(in crate::run) fn network_is_back(&mut self) {
         self.network.back();
         self.clocks.stop(TimerKey::Network);
@@ -43,12 +44,12 @@ impl Turn {
         }
     }
 
-    /// Whether what is under way is to be opened again on another network.
+    /// Returns whether the current request is opened again on another network.
     pub(in crate::run) fn reopens(&self) -> bool {
         self.setup.config().device.network_change == NetworkChangePolicy::Reopen
     }
 
-    /// The same request goes out again, which does not count as a try. The number of the new one.
+    /// Sends the same request again, which does not count as an attempt. Returns the new attempt's number.
     pub(in crate::run) fn open_again(&mut self, before: u32) -> u32 {
         let attempt = before.saturating_add(1);
         self.network.excuse_try();
@@ -57,7 +58,7 @@ impl Turn {
         attempt
     }
 
-    /// The host is a new one: what the old one said of the device is no longer true.
+    /// Forgets the old host's reports about the device, since another host has taken over.
     pub(in crate::run) fn host_is_new(&mut self) {
         self.clocks.run_on();
         self.network_is_back();

@@ -1,7 +1,7 @@
-//! The effects: each is given to the host once all blocks before it are stored, and can be withdrawn until it is answered.
+//! The effects: each goes to the host once all blocks before it are stored, and can be withdrawn until it is answered.
 //!
-//! Owns `effects`, the timers in `clocks` that belong to one of them, and the writes of `recorder`. An effect that stands on a block is held until
-//! the block is durable. A withdrawn effect takes no answer any more.
+//! Owns `effects`, the timers in `clocks` that belong to one of them, and the writes of `recorder`. An effect that
+//! depends on a block is held until the block is durable. A withdrawn effect accepts no answer.
 
 use super::Turn;
 use crate::run::parts::Entry;
@@ -20,7 +20,7 @@ impl Turn {
         self.effects.iter()
     }
 
-    /// The effect of a ticket, if an answer of the host's counts: it has the effect. A late one is dropped, and said to be.
+    /// Returns the ticket's effect if the host has it, so that an answer counts. A late answer is dropped and reported.
     pub(in crate::run) fn redeem(&mut self, ticket: impl Into<EffectId>) -> Option<EffectId> {
         self.redeem_at(ticket.into(), &[EffectStage::Given])
     }
@@ -49,12 +49,12 @@ impl Turn {
         self.effects.at(stage)
     }
 
-    /// Whether the effect is not answered yet.
+    /// Returns whether the effect is not answered yet.
     pub(in crate::run) fn awaits(&self, id: EffectId) -> bool {
         self.stage(id).is_some()
     }
 
-    /// Gives out an effect, once all that was said so far is stored.
+    /// Emits an effect, once all blocks before it are stored.
     pub(in crate::run) fn emit(&mut self, id: EffectId) {
         let until = self.recorder.recorded();
         if self.recorder.durable() < until {
@@ -113,7 +113,7 @@ impl Turn {
         self.presenter.effect(id);
     }
 
-    /// Whether this effect is to wait until there is a network.
+    /// Returns whether this effect must wait for a network.
     fn waits_for_network(&self, id: EffectId) -> bool {
         self.network.is_offline()
             && matches!(
@@ -146,7 +146,7 @@ impl Turn {
         }
     }
 
-    /// Takes back an effect; the host is told if it may have begun.
+    /// Withdraws an effect; asks the host to stop it if it may have begun.
     pub(in crate::run) fn withdraw(&mut self, id: EffectId) {
         if id.is_stoppable()
             && let Some(EffectStage::Given | EffectStage::Live | EffectStage::Deferred) =
@@ -164,7 +164,7 @@ impl Turn {
         self.clocks.stop(TimerKey::Closing);
     }
 
-    /// The host stored the blocks of that write: what waited for it goes out.
+    /// Notes that a write has succeeded: emits the effects that waited for it.
     pub(in crate::run) fn stored(&mut self, write: EffectId) {
         if self.effects.remove(write).is_none() {
             return;
@@ -175,8 +175,8 @@ impl Turn {
         }
     }
 
-    /// The host could not store the blocks of that write: it goes out again, as often as the configuration says. Whether
-    /// it does.
+    /// Notes that a write has failed, and repeats it as often as the configuration allows. Returns whether it is
+    /// repeated.
     pub(in crate::run) fn write_again(&mut self, write: EffectId) -> bool {
         if !self.recorder.not_stored() {
             self.answered(write);
@@ -186,8 +186,8 @@ impl Turn {
         true
     }
 
-    /// The write has failed for good: what it held goes into the turn's last one, unless it was that itself. Whether it
-    /// was.
+    /// Notes that a write has failed for good: its blocks go into the turn's last write. Returns whether this was the
+    /// last write.
     pub(in crate::run) fn give_write_up(&mut self) -> bool {
         let is_last = self.recorder.is_last();
         if !is_last {
@@ -215,12 +215,12 @@ impl Turn {
         }
     }
 
-    /// The host died, and the turn ends with it: nothing is to be stopped.
+    /// Forgets the effects of a host whose death ends the turn: there is nothing to stop.
     pub(in crate::run) fn forget_host(&mut self) {
         self.effects.forget_host();
     }
 
-    /// What stops all that the host has begun.
+    /// Returns the outputs that stop all effects that the host has begun.
     pub(in crate::run) fn stops(&self) -> Vec<Output> {
         self.effects
             .iter()
@@ -231,17 +231,17 @@ impl Turn {
             .collect()
     }
 
-    /// Whether the host has taken all there is.
+    /// Returns whether the host has taken all there is.
     pub(in crate::run) fn is_quiet(&self) -> bool {
         self.presenter.is_empty()
     }
 
-    /// Whether nothing but the user, or the result of a deferred call, can move the run on.
+    /// Returns whether nothing but the user, or the result of a deferred call, can move the run on.
     pub(in crate::run) fn is_at_rest(&self) -> bool {
         self.is_quiet() && self.effects.are_at_rest()
     }
 
-    /// Takes what the next output is made of.
+    /// Takes the data for the next output.
     pub(in crate::run) fn next_entry(&mut self) -> Option<Entry> {
         loop {
             match self.presenter.pop() {

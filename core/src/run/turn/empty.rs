@@ -1,18 +1,18 @@
-//! An answer with nothing in it: no text, no call, no media.
+//! An answer without text, call or media.
 //!
-//! Owns `empty`. The model is asked again once at most, and only if the configuration says so.
+//! Owns `empty`. The model is asked again at most once, and only if the configuration says so.
 
 use super::Turn;
 use crate::dialect::Dialect;
 use crate::event::{Message, UserMessage};
 use crate::run::protocol::EmptyAnswerPolicy;
 
-/// The last message of the request that asks once more. No history keeps the sentence.
+/// The last message of the request that asks again. No history keeps it.
 const NOTE: &str = "Your last answer was empty. Answer in words, or call a tool if you need one.";
 
 impl Turn {
-    /// Whether the hop's stream has brought nothing that a user can be shown. Reasoning alone is no answer. The run of an
-    /// AG-UI agent may do its work by state, activities or events of its own, so it is never empty.
+    /// Returns whether the hop's stream has brought nothing that a user can be shown. Reasoning alone is no answer. The
+    /// run of an AG-UI agent may do its work by state, activities or events of its own, so it is never empty.
     pub(super) fn is_answer_empty(&self) -> bool {
         if self.setup.config().endpoint.dialect == Dialect::AgUi {
             return false;
@@ -29,12 +29,12 @@ impl Turn {
         brought.by_ref().skip(self.answer_start()).all(is_blank)
     }
 
-    /// Whether an empty answer keeps the turn from being a success.
+    /// Returns whether an empty answer keeps the turn from being a success.
     pub(super) fn minds_empty_answer(&self) -> bool {
         self.setup.config().retry.empty_answer != EmptyAnswerPolicy::Accept
     }
 
-    /// Whether the model is asked once more after an empty answer. If so, the next hop's request tells it why.
+    /// Decides whether to ask the model again after an empty answer. If so, the next hop's request tells the model why.
     pub(in crate::run) fn ask_again_after_empty_answer(&mut self) -> bool {
         let running = self.clocks.running();
         let limits = &self.setup.config().limits;
@@ -48,7 +48,7 @@ impl Turn {
         asks
     }
 
-    /// What tells the model that its last answer was empty, if the hop's request does.
+    /// Returns the note that tells the model that its last answer was empty, if the hop's request has one.
     pub(in crate::run) fn empty_answer_note(&self) -> Option<Message> {
         self.empty.is_noted().then(|| {
             Message::User(UserMessage {

@@ -1,7 +1,7 @@
 //! The end of a turn.
 //!
-//! Owns `status`. Stops every clock, withdraws every effect but the write, gives every call a result, and returns to the
-//! user what was typed and not sent. [`RunEvent::Completed`] is the last event.
+//! Owns `status`. Stops every clock, withdraws every effect but the write, gives every call a result, and returns to
+//! the user the messages that were typed and not sent. [`RunEvent::Completed`] is the last event.
 
 use super::Turn;
 use super::rounds::limit_message;
@@ -58,7 +58,7 @@ impl Turn {
         self.event(RunEvent::Completed(outcome.clone()));
     }
 
-    /// The host goes away: what the user typed here goes back to them here, and to nobody else.
+    /// Takes the messages that the user has typed on this host, which goes away. They are returned only here.
     pub(in crate::run) fn take_steering(&mut self) -> Vec<Message> {
         self.steering.take()
     }

@@ -13,9 +13,9 @@ use crate::run::protocol::{
 };
 use crate::tool::{ToolFailure, ToolFailureKind, ToolResult};
 
-/// What follows from a hook's answer.
+/// The consequence of a hook's answer.
 pub(in crate::run) enum Hooked {
-    /// Nothing: another hook is asked, or the call is done.
+    /// No consequence: another hook is asked, or the call has ended.
     Waits,
     /// All hooks have looked.
     Passed,
@@ -40,7 +40,7 @@ impl Turn {
         true
     }
 
-    /// Whether a hook is asked at that moment.
+    /// Returns whether a hook is asked at that moment.
     pub(in crate::run) fn has_hook(&self, moment: HookMoment) -> bool {
         let mut hooks = self.setup.config().hooks.iter();
         hooks.any(|hook| hook.moments.contains(&moment))
@@ -53,7 +53,7 @@ impl Turn {
         hook.map_or("", |hook| &hook.name)
     }
 
-    /// What a hook looks at, of an answer or of a call.
+    /// Returns the subject for a hook that inspects an answer or a call.
     pub(in crate::run) fn hook_subject(&self, place: HookPlace) -> Option<HookSubject> {
         Some(match place {
             HookPlace::Request { .. } => return None,
@@ -79,7 +79,7 @@ impl Turn {
         })
     }
 
-    /// A hook has said something.
+    /// Applies a hook's answer.
     pub(in crate::run) fn hooked(
         &mut self,
         place: HookPlace,
@@ -148,7 +148,7 @@ impl Turn {
         Hooked::Waits
     }
 
-    /// Says that a hook refuses, and gives what the turn fails with if it ends by that.
+    /// Reports that a hook refuses. Returns the turn's failure if the refusal ends the turn.
     fn hook_refuses(&mut self, place: HookPlace, hook: u32, reason: String) -> Failure {
         let moment = place.moment();
         let hook = self.hook_name(hook).to_owned();
@@ -184,7 +184,7 @@ impl Turn {
         self.hook_refuses(place, late, "it took too long".to_owned())
     }
 
-    /// The call is over: no hook is asked about it any more.
+    /// Ends the hooks of a call that is over.
     pub(super) fn end_hooks(&mut self, key: CallKey) {
         let is_of_call =
             |place| matches!(place, HookPlace::Call(call) | HookPlace::Result(call) if call == key);
@@ -193,7 +193,7 @@ impl Turn {
         }
     }
 
-    /// The request is not to go out: no hook is asked about it any more.
+    /// Ends the hooks of a request that will not be sent.
     pub(in crate::run) fn end_request_hooks(&mut self) {
         for id in self.hooks_asked(|place| matches!(place, HookPlace::Request { .. })) {
             self.withdraw(id);
@@ -206,12 +206,12 @@ impl Turn {
             .collect()
     }
 
-    /// What the hooks have put in the place of the hop's request.
+    /// Returns the request that hooks put instead of the hop's own.
     pub(in crate::run) fn changed_request(&self) -> &ChangedRequest {
         &self.changed_request
     }
 
-    /// A tool came to an end: its result counts once the hooks have looked at it.
+    /// Handles a tool's result, which counts once the hooks have inspected it.
     pub(in crate::run) fn take_result(&mut self, key: CallKey, result: ToolResult) {
         if !self.has_hook(HookMoment::AfterTool) {
             return self.finish_call(key, result);
@@ -224,7 +224,7 @@ impl Turn {
         self.ask_hooks(HookPlace::Result(key));
     }
 
-    /// Whether the tool has given a result that hooks are still to look at.
+    /// Returns whether the tool has given a result that hooks are still to look at.
     pub(in crate::run) fn holds_result(&self, key: CallKey) -> bool {
         let call = self.conversation.call(key);
         call.is_some_and(|call| !call.status.is_final() && call.result.is_some())
@@ -256,12 +256,12 @@ impl Turn {
         }
     }
 
-    /// Whether hooks are to look at the answer: there are some, and it says something.
+    /// Returns whether hooks must inspect the answer: there are hooks, and the answer has text.
     pub(in crate::run) fn is_to_be_reviewed(&self) -> bool {
         self.has_hook(HookMoment::AfterAnswer) && !self.text_to_review().is_empty()
     }
 
-    /// What the hooks look at of an answer.
+    /// Returns the text of an answer that the hooks inspect.
     fn text_to_review(&self) -> String {
         let typed = self.final_calls().first().and_then(|call| {
             let call = self.conversation.call(*call)?;
@@ -284,7 +284,7 @@ impl Turn {
         }
     }
 
-    /// Marks what the stream has brought where hooks were to look at it, and gives the ids.
+    /// Marks the stream's messages as refused if hooks should have inspected them, and returns their ids.
     pub(in crate::run) fn mark_as_refused(&mut self) -> Vec<crate::MessageId> {
         if !self.has_hook(HookMoment::AfterAnswer) {
             return Vec::new();

@@ -1,11 +1,12 @@
-//! A turn: its parts together, and all that takes more than one of them. Nothing here begins a hop or knows a state.
+//! A turn: its parts, and all operations on more than one of them. Nothing here begins a hop or knows a state.
 //!
-//! Each file says at its top what it owns: the fields of [`Turn`] whose meaning it decides. Any file may set a timer in
-//! `clocks`, record a block and queue an event; the rest of a part that it does not own it only reads. This file guarantees:
+//! Each file states at its top what it owns: the fields of [`Turn`] whose meaning it decides. Any file may set a timer
+//! in `clocks`, record a block and queue an event; otherwise it only reads the parts that it does not own. This file
+//! guarantees:
 //! - It owns the identity of the turn and its hop (`id`, `ids`, `parent_run_id`, `hop`), `setup`, `resume`, `steering`,
 //!   `beginnings` and `comeback`.
-//! - [`Turn::begin`] records and times the turn from its first input on; [`Turn::enter_hop`] resets whatever belongs to one
-//!   hop, in every part.
+//! - [`Turn::begin`] records and times the turn from its first input on; [`Turn::enter_hop`] resets whatever belongs to
+//!   one hop, in every part.
 //! - All events go through `presenter`, in the order of their causes.
 
 mod access;
@@ -43,7 +44,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::sync::Arc;
 
-/// What every state of a run shares. Its serde form is what a snapshot has of it.
+/// The data that all states of a run share. Its serde form is its part of a snapshot.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Turn {
     #[serde(
@@ -77,7 +78,7 @@ pub(super) struct Turn {
     empty: EmptyAnswer,
     #[serde(default, skip_serializing_if = "Questions::is_empty")]
     questions: Questions,
-    /// What hooks have put in the place of the hop's request.
+    /// The request that hooks put instead of the hop's own.
     #[serde(default, skip_serializing_if = "ChangedRequest::is_untouched")]
     changed_request: ChangedRequest,
     beginnings: Beginnings,
@@ -88,7 +89,7 @@ pub(super) struct Turn {
     /// The calls that the user stopped before they could begin.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     stopped_calls: Vec<CallKey>,
-    /// What reads the hop's stream, while a stream that broke off is opened again.
+    /// The pipeline that reads the hop's stream, kept while a stream that broke off is opened again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     broken_stream: Option<Box<Pipeline>>,
     #[serde(skip)]
@@ -142,7 +143,7 @@ impl Turn {
         self.ask_for_access_again();
     }
 
-    /// What is shown, and how, is as the configuration says.
+    /// Configures the presenter.
     fn set_up_presenter(&mut self) {
         let final_tool = self.final_tool().map(str::to_owned);
         let presenter = &mut self.presenter;
@@ -204,7 +205,7 @@ impl Turn {
         self.set_up_presenter();
     }
 
-    /// Leaves the hop before behind, for the one with this number.
+    /// Leaves the hop before, and enters the one with this number.
     pub(super) fn enter_hop(&mut self, hop: u32) {
         self.hop = hop;
         self.comeback.begin_hop();
@@ -223,12 +224,12 @@ impl Turn {
         self.hop_state = is_resumed.then(|| self.conversation.shared_state().clone());
     }
 
-    /// The hop is a run of its own, which goes on from the one before.
+    /// Sets the id of this hop's own run, which continues the one before.
     pub(super) fn enter_run(&mut self, run_id: RunId) {
         self.ids.run_id = run_id;
     }
 
-    /// The same with an id made from the turn's.
+    /// Does the same with an id derived from the turn's.
     pub(super) fn enter_next_run(&mut self) {
         let run_id = format!("{}.{}", self.id, self.hop).into();
         self.parent_run_id = Some(std::mem::replace(&mut self.ids.run_id, run_id));
@@ -252,12 +253,12 @@ impl Turn {
         self.event(RunEvent::Warning { message });
     }
 
-    /// What the host's clock said last.
+    /// Returns the last time that the host's clock reported.
     pub(super) fn now(&self) -> Timestamp {
         self.clocks.now()
     }
 
-    /// What the requests offer the model, as the endpoint takes it.
+    /// Returns the tools and the form that the requests offer the model, as the endpoint takes them.
     pub(super) fn offer(&self) -> &Offer {
         self.setup.offer()
     }
@@ -298,7 +299,7 @@ impl Turn {
         self.budget.usage()
     }
 
-    /// Whether the hop is the turn's last one because of a limit: it offers no tools.
+    /// Returns whether the hop is the turn's last one because of a limit: it offers no tools.
     pub(super) fn sums_up(&self) -> bool {
         self.budget.reached().is_some()
     }
@@ -356,12 +357,12 @@ impl Turn {
         self.setup.config().text.shown(&self.conversation)
     }
 
-    /// Where the messages begin that the hop's stream has brought.
+    /// Returns the index of the first message of the hop's stream.
     pub(super) fn stream_start(&self) -> usize {
         self.recorder.stream_start(&self.stream_of())
     }
 
-    /// How many messages the hop's first request carried, if its last one is there.
+    /// Returns the number of messages in the hop's first request, if its last one is still there.
     pub(super) fn hop_start(&self) -> Option<usize> {
         self.beginnings.hop().position(&self.conversation)
     }
@@ -377,12 +378,12 @@ impl Turn {
         self.event(RunEvent::SteeringRefused { message, reason });
     }
 
-    /// Whether the user has typed what the next hop is to answer.
+    /// Returns whether the user has typed a message for the next hop to answer.
     pub(super) fn is_steered(&self) -> bool {
         self.steering.has_new(&self.conversation)
     }
 
-    /// A hop begins: what the user has typed meanwhile goes into its request.
+    /// Takes the messages that the user has typed meanwhile into the new hop's request.
     fn take_steering_in(&mut self) {
         for message in self.steering.take() {
             let message_id = message.id().clone();
@@ -401,28 +402,28 @@ impl Turn {
         }
     }
 
-    /// Whether the run was stored while it spoke another dialect than its configuration says.
+    /// Returns whether the run was stored while it spoke another dialect than its configuration says.
     pub(super) fn is_of_another_dialect(&self) -> bool {
         self.comeback.is_of_another_dialect()
     }
 
-    /// What is of that other dialect was seen to.
+    /// Notes that nothing of the other dialect is left.
     pub(super) fn speaks_one_dialect(&mut self) {
         self.comeback.forget_dialect();
     }
 
-    /// Whether there is a stream to resume that spoke another dialect.
+    /// Returns whether there is a stream to resume that spoke another dialect.
     pub(super) fn has_foreign_stream(&self) -> bool {
         self.comeback.is_of_another_dialect() && self.broken_stream.is_some()
     }
 
-    /// The number of the hop that asks for a cut answer anew. When the run comes back that is done once, however late
-    /// the host says what was shown.
+    /// Returns the number of the hop that requests a cut answer again. A revived run does that once, however late the
+    /// host reports the messages shown.
     pub(super) fn hop_after_cut(&self) -> u32 {
         self.hop + u32::from(!self.comeback.follows_cut())
     }
 
-    /// Whether the hop was begun because the run came back and the answer before it is cut.
+    /// Returns whether the hop was begun because the run was revived after a cut answer.
     pub(super) fn follows_cut(&self) -> bool {
         self.comeback.follows_cut()
     }

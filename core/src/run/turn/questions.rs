@@ -1,4 +1,4 @@
-//! What a running tool reports before its end: its progress, its partial result, and its questions to the user.
+//! The reports of a running tool before its end: its progress, its partial result, and its questions to the user.
 //!
 //! Owns `questions` and the effects that ask. A question that was answered before a crash is not asked again.
 
@@ -27,7 +27,7 @@ impl Turn {
             name: call.name.clone(),
             fraction: fraction
                 .filter(|fraction| fraction.is_finite())
-                // Rounded, so that a journal, where the last digit may differ, gives the same again.
+                // The fraction is rounded, so that a journal, where the last digit may differ, replays the same value.
                 .map(|fraction| (fraction.clamp(0.0, 1.0) * 1e4).round() / 1e4),
             message: message.map(cut),
         };
@@ -46,10 +46,10 @@ impl Turn {
         }
     }
 
-    /// Whether a running tool can ask this.
+    /// Checks that a running tool can ask this question.
     ///
     /// # Errors
-    /// It cannot.
+    /// The tool cannot ask this question.
     pub(in crate::run) fn may_ask(
         &self,
         key: CallKey,
@@ -73,10 +73,10 @@ impl Turn {
         self.emit(EffectId::Ask { call: key, number });
     }
 
-    /// Whether the answer is one to the question.
+    /// Checks that the answer fits the question.
     ///
     /// # Errors
-    /// It does not fit.
+    /// The answer does not fit.
     pub(in crate::run) fn check_answer(
         &self,
         key: CallKey,
@@ -91,7 +91,7 @@ impl Turn {
         }
     }
 
-    /// The user has answered, or will not: the tool is told once that is stored.
+    /// Records that the user has answered, or will not answer. The tool gets the answer once it is stored.
     pub(in crate::run) fn answer_tool(&mut self, key: CallKey, number: u32, answer: UserAnswer) {
         let Some(question) = self.questions.question(key, number).cloned() else {
             return;
@@ -108,7 +108,7 @@ impl Turn {
         self.emit(effect);
     }
 
-    /// What there is to do for a question: to ask it, or to tell the tool the answer.
+    /// Returns the next effect for a question: to ask it, or to give the tool the answer.
     pub(in crate::run) fn question_effect(&self, key: CallKey, number: u32) -> Option<Effect> {
         if let Some(answer) = self.questions.answer(key, number) {
             let answer = answer.clone();
@@ -120,7 +120,7 @@ impl Turn {
         })
     }
 
-    /// The call is over, or its result comes later: nobody waits for an answer any more.
+    /// Ends the questions of a call that is over or whose result comes later, since no tool waits for an answer.
     pub(super) fn end_questions(&mut self, key: CallKey) {
         for effect in self.questions.of(key) {
             self.withdraw(effect);

@@ -13,18 +13,18 @@ use crate::tool::schema::CheckSteps;
 use crate::tool::{ToolFailure, ToolFailureKind};
 use crate::{CallKey, MessageId};
 
-/// What follows once a stream has ended or a call has come to its end.
+/// The next step after the end of a stream or a call.
 pub(in crate::run) enum Next {
     /// Calls are under way.
     Execute,
-    /// The results are in the history: the next hop is to begin.
+    /// The results are in the history: the next hop begins.
     Ask,
     /// The turn is over.
     Over(Outcome),
 }
 
 impl Turn {
-    /// Whether the stream asked for calls that nobody has answered.
+    /// Returns whether the stream asked for calls that have no result.
     pub(in crate::run) fn has_open_calls(&self) -> bool {
         self.conversation
             .calls()
@@ -55,8 +55,8 @@ impl Turn {
         }
     }
 
-    /// An agent from before 1.0 cannot name the calls that it leaves. Those that only its snapshot brought are left if
-    /// they are of the app's tools.
+    /// Adopts calls that an agent from before 1.0 leaves to the app without naming them: those of the app's tools that
+    /// only the agent's snapshot brought.
     fn adopt_brought_calls(&mut self) {
         for id in self.conversation.take_brought_calls() {
             let call = self.conversation.call_of_history(&id);
@@ -66,8 +66,8 @@ impl Turn {
         }
     }
 
-    /// The calls that the agent's own questions are about are the agent's: the answers decide on them. So are those of
-    /// tools that the app does not have: an agent that asks is not done with its own.
+    /// Leaves to the agent the calls that its own questions are about: the answers decide on them. The same applies to
+    /// calls of tools that the app does not have, since an agent that asks has not finished its own calls.
     pub(in crate::run) fn leave_asked_calls(&mut self, interrupts: &[Interrupt]) {
         let tools = self.setup.config().tools.clone();
         let final_tool = self.final_tool().map(str::to_owned);
@@ -118,7 +118,7 @@ impl Turn {
         self.go_on()
     }
 
-    /// A limit forbids the round: what the policy says.
+    /// Applies the policy for a round that a limit forbids.
     fn at_limit(&mut self, limit: TurnLimit) -> Next {
         let is_circle = matches!(limit, TurnLimit::NoProgress { .. });
         match self.setup.config().limits.at_limit {
@@ -141,7 +141,7 @@ impl Turn {
         }
     }
 
-    /// The turn's clock stands still while the user is asked, and while nothing but deferred results is awaited.
+    /// Stops the turn's clock while the user is asked, or while only deferred results are missing; starts it otherwise.
     pub(in crate::run) fn set_turn_clock(&mut self) {
         let has = |status| {
             let mut calls = self.conversation.calls().iter();
@@ -157,7 +157,7 @@ impl Turn {
         }
     }
 
-    /// The next hop is to begin if every call of the round is done; the turn is over if there is to be none.
+    /// Begins the next hop if every call of the round is done; ends the turn if no hop should follow.
     pub(in crate::run) fn go_on(&mut self) -> Next {
         if self.has_open_calls() {
             return Next::Execute;
@@ -227,8 +227,8 @@ impl Turn {
         }
     }
 
-    /// Ends the calls that are in the host's hands when the turn fails. The model of a later turn must not be told that
-    /// they were not run: it would ask for the same again.
+    /// Ends the calls that the host is running when the turn fails. The model of a later turn must not read that they
+    /// did not run: it would ask for the same again.
     pub(in crate::run) fn abandon_running_calls(&mut self) {
         let message = "the turn ended while the tool ran, and the tool was stopped: whether it did its work is not known";
         for key in self.open_calls() {
@@ -255,7 +255,7 @@ impl Turn {
     }
 }
 
-/// Why the calls of a round that a limit forbids were not run.
+/// Returns the reason why the calls of a round that a limit forbids were not run.
 pub(super) fn limit_message(limit: &TurnLimit) -> String {
     format!("the call was not run: {limit}")
 }

@@ -6,7 +6,7 @@ use super::Turn;
 use crate::conversation::{LiveCall, ToolCallStatus};
 use crate::run::protocol::{EffectId, EffectStage, HookPlace, StateKind, TimerKey};
 
-/// Why a stored turn cannot go on.
+/// The reason why a stored turn cannot continue.
 type Fault = &'static str;
 
 fn holds(condition: bool, otherwise: Fault) -> Result<(), Fault> {
@@ -54,7 +54,7 @@ impl Turn {
         self.check_awaited(state)
     }
 
-    /// Whether a run in this state can have this effect.
+    /// Checks that a run in this state can have this effect.
     fn check_effect(
         &self,
         id: EffectId,
@@ -121,7 +121,7 @@ impl Turn {
         holds(fits, "an effect that has come further than it can")
     }
 
-    /// Whether the turn has what its state waits for.
+    /// Checks that the turn has the effects that its state waits for.
     fn check_awaited(&self, state: StateKind) -> Result<(), Fault> {
         let has = |wanted: &dyn Fn(EffectId) -> bool| self.effects.iter().any(|(id, _)| wanted(id));
         let awaits = match state {

@@ -1,8 +1,7 @@
-//! The stream of the hop: what it brings is applied, shown and recorded; it may break off and be opened again.
+//! The stream of the hop: its events are applied, shown and recorded. It may break off and be opened again.
 //!
-//! Owns `broken_stream`, `hop_state` and `stopped_calls`, and what a stream adds to `conversation`, to the usage in `budget` and
-//! to `recorder`. Whatever the stream has brought is recorded once,
-//! however often the stream is opened.
+//! Owns `broken_stream`, `hop_state` and `stopped_calls`, and what a stream adds to `conversation`, to the usage in
+//! `budget` and to `recorder`. The stream's content is recorded once, however often the stream is opened.
 
 use super::Turn;
 use crate::CallKey;
@@ -16,7 +15,7 @@ use crate::run::parts::{Answer, Presenter, Reading, StreamNotes, StreamOf};
 use crate::run::protocol::{Failure, Incomplete, Outcome, RunEvent, TimerKey};
 use std::time::Duration;
 
-/// Those who hear what a stream does to the conversation.
+/// The parts that are notified of a stream's changes to the conversation.
 struct Listeners<'a> {
     presenter: &'a mut Presenter,
     notes: &'a mut StreamNotes,
@@ -47,7 +46,8 @@ impl Listener for Listeners<'_> {
 }
 
 impl Turn {
-    /// An answer that is open. If it goes on with a stream that broke off, it is read by what read that.
+    /// Returns the reader of an answer that is open. If the answer resumes a stream that broke off, the same pipeline
+    /// continues to read it.
     pub(in crate::run) fn answer(&mut self, attempt: u32, content_type: Option<&str>) -> Answer {
         let broken = self.broken_stream.take();
         Answer::new(attempt, content_type, |media_type| {
@@ -82,7 +82,7 @@ impl Turn {
         self.note_stream();
         match reading {
             Reading::Open => self.clocks.stop(TimerKey::Closing),
-            // Its stream may stay open for a while.
+            // The stream may stay open for a while.
             Reading::Whole => self
                 .clocks
                 .set(TimerKey::Closing, self.setup.config().timeouts.closing),
@@ -91,10 +91,10 @@ impl Turn {
         reading
     }
 
-    /// The answer's body has ended.
+    /// Ends the answer's body.
     ///
     /// # Errors
-    /// It cannot be read, or is none of a stream.
+    /// The body cannot be read, or is not a stream.
     pub(in crate::run) fn end_answer(&mut self, answer: &mut Answer) -> Result<StreamEnd, Failure> {
         let mut listeners = Listeners {
             presenter: &mut self.presenter,
@@ -113,7 +113,7 @@ impl Turn {
         )
     }
 
-    /// What pieces of the stream have done is recorded, or noted for the stream's end.
+    /// Records the stream's changes, or notes them for the stream's end.
     #[inline]
     fn note_stream(&mut self) {
         let kept = self.conversation.take_rewritten();
@@ -123,7 +123,7 @@ impl Turn {
         self.recorder.note_stream(&stream, kept);
     }
 
-    /// A stream is over, however it ended: what it cost is counted, and what it said is recorded.
+    /// Leaves a stream, however it ended: its cost is counted, and its content is recorded.
     pub(in crate::run) fn leave_stream(&mut self) {
         // The answers to an agent's questions have arrived: no later request carries them.
         self.resume.clear();
@@ -146,9 +146,9 @@ impl Turn {
         self.recorder.record_usage(self.hop, usage);
     }
 
-    /// A stream that brought no content is asked for again. What it said of itself, its cost too, is not the answer's,
-    /// and the messages that it began are taken back; the app is told that they are over. No block has them: a message that
-    /// came to its end is content, after which no stream is asked for again.
+    /// Drops a stream that brought no content and is requested again. Its metadata and its cost do not belong to the
+    /// answer. The messages that it began are removed, and the app gets events that end them. No block has them: a
+    /// message that has ended is content, after which no stream is requested again.
     pub(in crate::run) fn drop_stream(&mut self) {
         let start = self.stream_start();
         self.presenter.moving(&self.conversation);
@@ -173,7 +173,7 @@ impl Turn {
         }
     }
 
-    /// Whether the backend can resume the stream.
+    /// Returns whether the backend can resume the stream.
     pub(in crate::run) fn can_resume(&self, answer: &Answer) -> bool {
         let how = self.setup.config().endpoint.quirks.resumption;
         !self.comeback.is_of_another_dialect() && answer.can_resume(how)
@@ -185,19 +185,19 @@ impl Turn {
             return false;
         }
         if answer.has_gone_on() {
-            // The tries are counted for each place at which the stream breaks off.
+            // The attempts are counted separately for each place at which the stream breaks off.
             self.network.count_from(answer.attempt());
         }
         self.broken_stream = answer.break_off();
         true
     }
 
-    /// What was kept of a stream that is not opened again after all.
+    /// Takes the pipeline of a stream that is not opened again after all.
     pub(in crate::run) fn take_broken_stream(&mut self) -> Option<Box<Pipeline>> {
         self.broken_stream.take()
     }
 
-    /// What is to be opened again.
+    /// Returns the stream that must be opened again.
     pub(in crate::run) fn broken_stream(&self) -> Option<&Pipeline> {
         self.broken_stream.as_deref()
     }
@@ -209,7 +209,7 @@ impl Turn {
         Some(wait.min(longest))
     }
 
-    /// The id under which the backend is asked to go on with the stream, if that is how it does.
+    /// Returns the id from which the backend should resume the stream, if it resumes by id.
     pub(in crate::run) fn resumed_from(&self) -> Option<&str> {
         let by_id = self.setup.config().endpoint.quirks.resumption == Resumption::LastEventId;
         self.broken_stream().filter(|_| by_id)?.last_event_id()
@@ -223,7 +223,7 @@ impl Turn {
         }
     }
 
-    /// All messages that the hop's request may carry: not what a stream that is to be resumed has brought already.
+    /// Returns all messages that the hop's request may carry, without those that came from a stream to be resumed.
     pub(in crate::run) fn asked_messages(&self) -> &[Message] {
         let messages = self.conversation.messages();
         let end = match self.broken_stream {
@@ -233,20 +233,20 @@ impl Turn {
         &messages[..end.unwrap_or(messages.len())]
     }
 
-    /// The user stops one call that the model has asked for: it will not be run.
+    /// Notes that the user stops a call that the model has asked for: the call will not run.
     pub(in crate::run) fn stop_before_it_begins(&mut self, call: CallKey) {
         if self.conversation.call(call).is_some() && !self.stopped_calls.contains(&call) {
             self.stopped_calls.push(call);
         }
     }
 
-    /// The failure that the provider gives as why the model stopped, if it is one.
+    /// Returns the failure that the provider gives as the stop reason, if it is one.
     pub(in crate::run) fn failure_of_stop(&self) -> Option<Failure> {
         let stop_reason = self.conversation.summary().stop_reason.as_deref();
         stop_reason.and_then(Failure::of_stop)
     }
 
-    /// Whether the provider has only paused, and goes on when it is sent its answer back: another round.
+    /// Returns whether the provider has only paused, and continues when its answer is sent back: another round.
     pub(in crate::run) fn is_paused(&self) -> bool {
         let stop_reason = self.conversation.summary().stop_reason.as_deref();
         let dialect = self.setup.config().endpoint.dialect;
@@ -254,7 +254,7 @@ impl Turn {
             && stop_reason.is_some_and(|reason| dialect.pauses_with(reason))
     }
 
-    /// How the turn ends with the answer that has just come.
+    /// Returns the turn's outcome with the answer that has just ended.
     pub(in crate::run) fn answered_outcome(&self) -> Outcome {
         let stop_reason = self.conversation.summary().stop_reason.as_deref();
         let brought = self.conversation.messages().iter();

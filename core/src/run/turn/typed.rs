@@ -15,31 +15,31 @@ use serde_json::Value;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// What is to become of a turn whose answer was held against its type.
+/// The next step of a turn whose answer was checked against its type.
 pub(in crate::run) enum Judgement {
-    /// The host is to decode it.
+    /// The host must decode the answer.
     Decode,
-    /// It was taken, or refused.
+    /// The answer was accepted, or refused.
     Next(Next),
 }
 
-/// What the model is told of a final call that counts.
+/// The result that the model gets for an accepted final call.
 const TAKEN: &str = "the answer was taken";
 
 impl Turn {
-    /// Whether the answer is to be more than text.
+    /// Returns whether the turn has a typed answer.
     pub(in crate::run) fn expects_output(&self) -> bool {
         self.setup.config().output.is_some()
     }
 
     /// The tool whose arguments are the answer, if that is how it is asked for.
     pub(super) fn final_tool(&self) -> Option<&str> {
-        // What nobody asks for is not looked for: the offer is made when it is needed.
+        // Without a typed answer there is nothing to look up: the offer is built only when needed.
         self.setup.config().output.as_ref()?;
         self.offer().final_tool.as_deref()
     }
 
-    /// Whether the client has the tool, or the answer is one.
+    /// Returns whether the client has the tool, or the answer is one.
     pub(super) fn has_tool(&self, name: &str) -> bool {
         self.setup.config().tools.get(name).is_some() || self.final_tool() == Some(name)
     }
@@ -49,12 +49,12 @@ impl Turn {
         self.typed.taken()
     }
 
-    /// The answer that the host is to decode.
+    /// Returns the answer that the host must decode.
     pub(in crate::run) fn output_to_decode(&self) -> Option<&Value> {
         self.typed.to_decode()
     }
 
-    /// How the turn ends if its answer is not whole, and cannot be read: that is no fault of the model's.
+    /// Returns the turn's outcome if its answer is incomplete and cannot be read; the model is not at fault.
     pub(in crate::run) fn cut_output(&self) -> Option<Outcome> {
         let &call = self.final_calls().first()?;
         let live = self.conversation.call(call)?;
@@ -73,7 +73,7 @@ impl Turn {
         (is_cut && !is_whole()).then_some(outcome)
     }
 
-    /// Holds what the hop has brought against the answer's type. Nothing if it is no answer: no type is asked for, the
+    /// Checks the hop's answer against its type. Returns `None` if there is no such answer: the turn has no type, the
     /// model asks for tools first, or the provider has paused.
     pub(in crate::run) fn judge_answer(&mut self) -> Option<Judgement> {
         let config = Arc::clone(self.setup.config());
@@ -200,7 +200,7 @@ impl Turn {
         self.finish_call(call, Err(failure));
     }
 
-    /// The answer has had its word: what it asked for beside it goes its way.
+    /// Continues the rest of the round after the answer: the other calls that the model asked for.
     fn rest_of_round(&mut self) -> Next {
         if self.has_open_calls() {
             return self.begin_round();
@@ -222,9 +222,9 @@ impl Turn {
         calls
     }
 
-    /// Where the messages of the hop's answer begin.
+    /// Returns the index of the first message of the hop's answer.
     pub(super) fn answer_start(&self) -> usize {
-        // An agent's snapshot may have taken away what the stream began behind.
+        // An agent's snapshot may have removed the message after which the stream began.
         let messages = self.conversation.messages().iter();
         let said = messages
             .rev()
@@ -233,7 +233,7 @@ impl Turn {
         self.stream_start().max(asked)
     }
 
-    /// What the hop's stream has said in words.
+    /// Returns the text of the hop's stream.
     pub(super) fn answer_text(&self) -> Cow<'_, str> {
         let messages = self.conversation.messages();
         let brought = messages.get(self.answer_start()..).unwrap_or_default();

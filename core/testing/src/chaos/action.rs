@@ -1,10 +1,10 @@
-//! One thing that happens to a run, as proptest draws it.
+//! The actions that happen to a run, as proptest draws them.
 
 use proptest::prelude::*;
 use stepwell_core::run::StateKind;
 
-/// One thing that happens to a run. The numbers choose what exactly; which choices there are depends on what the run
-/// has asked for.
+/// An action that happens to a run. The numbers choose the details; the choices depend on the pending effects of the
+/// run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Action {
@@ -12,9 +12,9 @@ pub enum Action {
     Start,
     /// The host answers one of the effects that it was given.
     Answer {
-        /// Which of them.
+        /// The choice among the effects.
         pick: u16,
-        /// With what.
+        /// The content of the answer.
         detail: u16,
     },
     /// Time passes until the next deadline.
@@ -23,48 +23,48 @@ pub enum Action {
     WakeEarly,
     /// The host answers an effect that is answered already, or that it was never given.
     LateAnswer {
-        /// Which of them.
+        /// The choice among the effects.
         pick: u16,
-        /// With what.
+        /// The content of the answer.
         detail: u16,
     },
     /// The user answers the questions of an interrupted run.
     Resume {
-        /// Which of them, and with what.
+        /// The answers.
         detail: u16,
     },
     /// The user sends a message during the turn.
     Steer {
-        /// What kind of message.
+        /// The kind of message.
         detail: u16,
     },
     /// The app goes to the background.
     EnterBackground,
-    /// The app comes back to the foreground.
+    /// The app returns to the foreground.
     EnterForeground,
     /// The network goes away.
     LoseNetwork,
-    /// The network comes back.
+    /// The network is back.
     RegainNetwork,
     /// The user cancels the turn.
     Cancel,
     /// The user cancels one call.
     CancelCall {
-        /// Its index in the hop.
+        /// The index in the hop.
         index: u8,
     },
-    /// The host gives the run up, and another host takes over.
+    /// The host disposes of the run, and another host takes over.
     Dispose,
     /// The host dies, and another takes over with what is stored. Without a store, nothing happens.
     Crash {
-        /// Whether the write that was under way is stored.
+        /// Whether the write in progress is stored.
         written: bool,
     },
     /// The host dies at this moment, once something is stored.
     CrashAt {
         /// When.
         moment: Moment,
-        /// Whether the write that was under way is stored.
+        /// Whether the write in progress is stored.
         written: bool,
     },
     /// The next write that the store reports as failed is stored all the same.
@@ -92,7 +92,7 @@ pub const CRASH_STATES: [StateKind; 7] = [
     StateKind::Completed,
 ];
 
-/// One action. Most answer what the run asked for, so that runs come far.
+/// Draws an action. Most actions answer a pending effect, so that runs get far.
 pub fn action() -> impl Strategy<Value = Action> {
     let moment = prop_oneof![
         prop::sample::select(CRASH_STATES.to_vec()).prop_map(Moment::In),

@@ -1,4 +1,4 @@
-//! What the host, the network and the user say: an answer that fits what was asked, one that comes too late, or none.
+//! The answers of the host, the network and the user: valid, late or missing.
 
 use super::model::Model;
 use super::{Chaos, Given, value_of};
@@ -21,7 +21,7 @@ impl Chaos {
         Input::Start(Box::new(Start::new("run-1", message)))
     }
 
-    /// One of the effects that the host was given.
+    /// Returns one of the effects that the host was given.
     pub(super) fn pick(&self, pick: u16) -> Option<EffectId> {
         let count = self.given.len().max(1);
         self.given.keys().nth(usize::from(pick) % count).copied()

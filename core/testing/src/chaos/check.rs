@@ -1,4 +1,4 @@
-//! What holds of a run after every input, and once all is quiet.
+//! Checks that apply to a run after every input, and once it is quiet.
 
 use super::{Chaos, Invariant};
 use crate::history::check_history;
@@ -20,7 +20,8 @@ impl Chaos {
         self.check_over();
     }
 
-    /// What is pending is in someone's hands, every timer has its reason, and a run that is not over waits for something.
+    /// Checks that every pending effect is in progress, every timer has its reason, and a run that is not over waits
+    /// for something.
     fn check_waiting(&mut self) {
         let state = self.machine.state();
         let pending = self.machine.pending_effects();
@@ -96,7 +97,7 @@ impl Chaos {
         let is_refusal = |event: &RunEvent| matches!(event, RunEvent::OutputRefused { .. });
         let output = self.config.output.as_ref();
         let retries = output.map_or(0, |output| output.most_retries() as usize);
-        // A crash takes back the attempts that were not stored.
+        // A crash undoes the attempts that were not stored.
         let attempts = count(outputs.get(born..).unwrap_or_default(), is_refusal);
         let taken = outputs.iter().filter_map(|output| match output {
             Output::Event(RunEvent::SteeringTaken { hop, .. }) => Some(hop),
@@ -151,7 +152,7 @@ impl Chaos {
         }
     }
 
-    /// What holds of a run that is quiet.
+    /// Checks that apply to a quiet run.
     pub(super) fn check_end(&mut self) {
         let is_over = self.machine.outcome().is_some();
         let state = self.machine.state();
@@ -161,7 +162,7 @@ impl Chaos {
         let outputs = self.outputs.get(self.born..).unwrap_or_default();
         let is_end = |output: &&Output| matches!(output, Output::Event(RunEvent::Completed(_)));
         let ends = outputs.iter().filter(is_end).count();
-        // Of a turn that a crash found over, the new host reads the outcome.
+        // If the turn was over at a crash, the new host reads the outcome.
         let is_read = ends == 0 && self.born > 0;
         self.ensure(ends == 1 || is_read, Invariant::EndsOnce, || {
             format!("the end was reported {ends} times")
@@ -220,7 +221,7 @@ impl Chaos {
         });
     }
 
-    /// What the user sent during the turn was taken in or given back, once.
+    /// Checks that each message sent during the turn was accepted or returned, once.
     fn check_steering(&mut self) {
         let is_told = |output: &&Output| {
             matches!(

@@ -1,4 +1,4 @@
-//! What a host's store has: each write is stored completely or not at all, whatever the host then reports.
+//! A host's store: each write is stored completely or not at all, whatever the host then reports.
 
 use super::violation::{Invariant, Violation};
 use crate::StoredTurn;
@@ -12,7 +12,7 @@ use stepwell_core::run::{
 pub(super) struct Disk {
     /// Whether there is a store at all.
     pub(super) is_on: bool,
-    /// The tools whose calls the user must allow.
+    /// The tools whose calls the user must approve.
     guarded: BTreeSet<String>,
     pub(super) blocks: BTreeMap<u64, Block>,
     /// The turn with its blocks and the newest checkpoint.
@@ -23,7 +23,7 @@ pub(super) struct Disk {
     asked: BTreeMap<EffectId, (Vec<Block>, String, u32)>,
     /// The number of next failures that are only reported: the write is stored.
     pub(super) false_alarms: u32,
-    /// The blocks that the run was told are stored, or was revived from.
+    /// The blocks that were reported to the run as stored, or that it was revived from.
     known: BTreeSet<u64>,
 }
 
@@ -48,7 +48,7 @@ impl Disk {
         }
     }
 
-    /// Takes a write that the host is to carry out.
+    /// Takes a write that the host must carry out.
     pub(super) fn asked(
         &mut self,
         id: EffectId,
@@ -101,7 +101,7 @@ impl Disk {
         self.last_write = Some((id, hop));
     }
 
-    /// The host dies. The write that was under way is stored or not; no run was told.
+    /// Notes that the host dies. The write in progress is stored or not; no run was notified.
     pub(super) fn crash(&mut self, written: bool) {
         let asked: Vec<_> = self.asked.keys().copied().collect();
         for id in asked.into_iter().filter(|_| written) {
@@ -111,7 +111,7 @@ impl Disk {
         self.known = self.blocks.keys().copied().collect();
     }
 
-    /// Whether the run may know that such a block is stored.
+    /// Returns whether the run may know that such a block is stored.
     fn has(&self, wanted: impl Fn(&BlockContent) -> bool) -> bool {
         let mut known = self
             .known
@@ -140,7 +140,7 @@ impl Disk {
         Ok(())
     }
 
-    /// A tool is about to be told the user's answer, which must be stored.
+    /// Checks that the user's answer, which a tool is about to get, is stored.
     pub(super) fn may_answer(&self, id: EffectId) -> Result<(), Violation> {
         let is_stored = self.has(|content| {
             matches!(content, BlockContent::Answer { call, number, .. }

@@ -11,7 +11,7 @@ use stepwell_core::run::{
     BlockContent, EffectId, EffectStage, Input, Misuse, Output, RunEvent, RunMachine, SnapshotError,
 };
 
-/// The messages that the user had on the screen when the present host came to life.
+/// The messages that were on the user's screen when the present host started.
 #[derive(Debug, Default)]
 pub(super) struct Screen {
     texts: BTreeMap<String, String>,
@@ -20,7 +20,7 @@ pub(super) struct Screen {
 }
 
 impl Chaos {
-    /// The host dies if it is to die at this moment.
+    /// Lets the host die if this moment was chosen.
     pub(super) fn crash_if_armed(&mut self) {
         let Some((moment, written)) = self.armed else {
             return;
@@ -55,7 +55,7 @@ impl Chaos {
             self.crashes.push(moment);
         }
         self.disk.crash(written);
-        // What was never stored is forgotten, and its numbers with it.
+        // Blocks that were never stored are forgotten, with their numbers.
         self.blocks = self.disk.blocks.clone();
         self.given.clear();
         self.refused.clear();
@@ -83,7 +83,7 @@ impl Chaos {
         }
         self.keep_deferred();
         self.check_nothing_lost();
-        // The new host shows the conversation as it is, and what comes from now on.
+        // The new host shows the present conversation, and everything after it.
         let messages = self.machine.conversation().messages().iter();
         self.screen.texts = messages.filter_map(text_of).collect();
         self.screen.since = self.outputs.len();
@@ -101,7 +101,7 @@ impl Chaos {
         let config = Arc::clone(&self.config);
         let revived = journal.revive(&snapshot, &config, Timestamp(self.now));
         self.came_back(revived, self.machine.hop());
-        // Where the run is, the write that is under way counts as stored.
+        // In the snapshot of the present run, the write in progress counts as stored.
         self.disk.crash(true);
         self.given.clear();
         self.ran.clear();
@@ -189,7 +189,7 @@ impl Chaos {
         }
     }
 
-    /// Checks that all that the user has seen and that is stored is there again, in the same words.
+    /// Checks that everything that the user has seen and that is stored is still there, with the same text.
     fn check_nothing_lost(&mut self) {
         let lost = self.lost();
         self.ensure(lost.is_none(), Invariant::LosesNothing, || {
@@ -245,7 +245,7 @@ impl Chaos {
                 return Some(format!("{id}: {stored:?} became {there:?}"));
             }
             let seen = self.seen_of(id);
-            // A line break that was added before a text to show it is no part of the text.
+            // A line break that was added to show a text is not a part of the text.
             let added = usize::from(seen.starts_with('\n') && !there.starts_with('\n'));
             let seen = &seen[added..];
             let common = seen.len().min(stored.len());
@@ -254,7 +254,7 @@ impl Chaos {
         })
     }
 
-    /// What the user has seen of a message.
+    /// Returns the part of a message that the user has seen.
     fn seen_of(&self, id: &str) -> String {
         let outputs = self.outputs.get(self.screen.since..).unwrap_or_default();
         let deltas = outputs.iter().filter_map(|output| match output {

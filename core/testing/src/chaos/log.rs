@@ -1,4 +1,4 @@
-//! What happened to a run, step by step, in the form of scenario files.
+//! A log of the steps of a run, in the form of scenario files.
 
 use crate::scenario;
 use serde_json::{Value, json};
@@ -40,12 +40,12 @@ impl Log {
         }
     }
 
-    /// Whether the scenario has all that happened.
+    /// Returns whether the scenario has all that happened.
     pub(super) const fn is_complete(&self) -> bool {
         !self.is_partial
     }
 
-    /// Another host takes over: from a write, or from where the run is.
+    /// Logs that another host takes over: from a write, or from the present run.
     pub(super) fn revived(&mut self, now: u64, written: Option<EffectId>) {
         let mut step = json!({"input": "revive", "at": now});
         if let Some(written) = written {
@@ -54,7 +54,7 @@ impl Log {
         self.steps.push(step);
     }
 
-    /// Another host begins the run again, as nothing is stored.
+    /// Logs that another host begins the run again, since nothing is stored.
     pub(super) fn began_again(&mut self, now: u64) {
         self.steps
             .push(json!({"input": "new_run", "thread_id": "thread", "at": now}));

@@ -66,7 +66,7 @@ pub struct Chaos {
     config: Arc<RunConfig>,
     tools: BTreeMap<String, ToolCode>,
     now: u64,
-    /// What the host was given and has not answered.
+    /// The effects that the host was given and has not answered.
     given: BTreeMap<EffectId, Given>,
     /// The frames of each hop's stream, where the backend can resume it.
     streams: BTreeMap<u32, Vec<String>>,
@@ -76,14 +76,14 @@ pub struct Chaos {
     known: Vec<EffectId>,
     /// The requests that were sent in this life of the host.
     sent: BTreeSet<EffectId>,
-    /// The blocks that were ever to be written.
+    /// All blocks that were ever emitted for writing.
     blocks: BTreeMap<u64, Block>,
     disk: Disk,
     outputs: Vec<Output>,
-    /// The number of outputs when the present host came to life.
+    /// The number of outputs when the present host started.
     born: usize,
     screen: Screen,
-    /// The crash that is to come.
+    /// The next crash.
     armed: Option<(Moment, bool)>,
     /// The moments in which hosts have died.
     crashes: Vec<(StateKind, bool)>,
@@ -107,7 +107,7 @@ pub struct Chaos {
     violation: Option<Violation>,
 }
 
-/// What the host has of an effect that it was given.
+/// The host's state of an effect that it was given.
 enum Given {
     Request,
     /// The rest of a stream's body.
@@ -231,7 +231,7 @@ impl Chaos {
         &self.config
     }
 
-    /// All that came out of the run, over all lives of its host.
+    /// Returns all outputs of the run, over all lives of its host.
     #[must_use]
     pub fn outputs(&self) -> &[Output] {
         &self.outputs
@@ -268,14 +268,14 @@ impl Chaos {
         self.log.scenario(&self.config)
     }
 
-    /// Whether [`scenario`](Self::scenario) has all inputs. Scenarios have no form for some: arguments of a user that are no
-    /// JSON, for one.
+    /// Returns whether [`scenario`](Self::scenario) has all inputs. Scenarios have no form for some: arguments of a
+    /// user that are no JSON, for one.
     #[must_use]
     pub const fn has_complete_scenario(&self) -> bool {
         self.log.is_complete()
     }
 
-    /// Lets one thing happen. Nothing happens any more once a promise is broken.
+    /// Applies an action. Nothing more happens once a promise is broken.
     pub fn apply(&mut self, action: Action) {
         if self.violation.is_some() {
             return;
@@ -361,7 +361,7 @@ impl Chaos {
         );
     }
 
-    /// Feeds one input, and takes what comes of it.
+    /// Feeds one input, and takes its outputs.
     fn feed(&mut self, input: Input<'static>) {
         if self.violation.is_some() {
             return;
@@ -458,8 +458,8 @@ impl Chaos {
     }
 }
 
-/// Whether the host has answered an effect completely with this input. A deferred call stays in its hands: someone else
-/// works on the call.
+/// Returns whether the host has answered an effect completely with this input. A deferred call stays in its hands:
+/// someone else works on the call.
 fn is_answer(input: &Input<'_>) -> bool {
     ends_effect(input) && !matches!(input, Input::ToolDeferred { .. })
 }

@@ -1,4 +1,4 @@
-//! What the model says: texts, calls of the run's own tools, typed answers, errors and junk.
+//! The model's output: texts, calls of the run's own tools, typed answers, errors and junk.
 
 use super::arguments::value_of;
 use crate::reply::{Call, Part, call, text};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use stepwell_core::dialect::Dialect;
 use stepwell_core::run::RunConfig;
 
-/// The name of the tool by which a model gives a typed answer where it has no other way.
+/// The name of the tool by which a model gives a typed answer if it has no other way.
 const FINAL_TOOL: &str = "final_result";
 
 /// The weights of the common replies. Replies with calls weigh more: without them a run is soon over.
@@ -25,7 +25,7 @@ impl<'a> Model<'a> {
         Self { config, choice }
     }
 
-    /// The name of one of the run's tools, and the schema of its arguments; a name that no tool has if there are none.
+    /// Returns the name of one of the run's tools, and the schema of its arguments; without tools, an unknown name.
     fn tool(&self, index: usize) -> (&'a str, Option<&'a Value>) {
         let tools = self.config.tools.definitions();
         let index = index + usize::from(self.choice / 240);
@@ -103,7 +103,7 @@ impl<'a> Model<'a> {
         }
     }
 
-    /// What only an agent says: it asks the user, answers calls itself, and leaves calls open.
+    /// Returns output that only agents have: questions to the user, answers to calls, and open calls.
     fn agent_parts(&self) -> Option<Vec<Part>> {
         let good = || self.good("c", 0);
         let parts = match (self.choice % 5, self.choice % 12) {

@@ -1,4 +1,4 @@
-//! What comes out of the run: what the host is to carry out, and the promises that each effect must keep.
+//! The outputs of the run: the effects that the host must carry out, and the promises that each effect must keep.
 
 use super::{Chaos, Given, Invariant};
 use stepwell_core::run::{Block, EDGES, Effect, EffectId, Output, ToolInvocation};

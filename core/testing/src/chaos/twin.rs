@@ -9,7 +9,7 @@ use stepwell_core::run::{
     CanonicalForm, Durability, Input, Misuse, Output, RunConfig, RunEvent, RunMachine,
 };
 
-/// A second run that is told the same as the first, input by input, and must come to the same.
+/// A second run that gets the same inputs as the first, and must have the same result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Twin {
@@ -17,8 +17,8 @@ pub enum Twin {
     Cloned,
     /// The run, stored and restored.
     Restored,
-    /// A clone that is given the bytes of a stream in chunks of this many bytes. Of runs without a store only: with one,
-    /// the blocks that a write has depend on what came before it was due.
+    /// A clone that gets the bytes of a stream in chunks of this many bytes. Only for runs without a store: with one,
+    /// the blocks of a write depend on the events before it was due.
     Cut(usize),
 }
 
@@ -27,7 +27,7 @@ pub(super) struct Twins {
     pub(super) kind: Option<Twin>,
 }
 
-/// What a twin came to.
+/// The expected result of a twin.
 pub(super) struct Expected {
     twin: Twin,
     before: Result<(), Violation>,
@@ -100,7 +100,7 @@ impl Twins {
 }
 
 impl Expected {
-    /// Compares what the run came to.
+    /// Compares the run's result.
     pub(super) fn compare(
         self,
         result: &Result<(), Misuse>,
@@ -129,7 +129,7 @@ impl Expected {
     }
 }
 
-/// Whether a twin is the same run. A restored run is told its key again, which no snapshot holds.
+/// Returns whether a twin is the same run. A restored run gets its key again, which no snapshot holds.
 fn is_same(kind: Twin, twin: &CanonicalForm, machine: &RunMachine) -> bool {
     match kind {
         Twin::Restored => twin.snapshot() == machine.snapshot(),

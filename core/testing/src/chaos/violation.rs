@@ -1,4 +1,4 @@
-//! What a run does that it must not.
+//! Violations of a run's promises.
 
 use std::fmt;
 
@@ -10,13 +10,13 @@ pub enum Invariant {
     EndsOrWaits,
     /// The end is the end, and is reported once.
     EndsOnce,
-    /// How the bytes are cut changes nothing.
+    /// Cutting the bytes differently changes nothing.
     CutsDoNotMatter,
     /// A run that is stored and restored is the same run.
     RestoreChangesNothing,
     /// Equal runs have equal futures.
     EqualRunsHaveEqualFutures,
-    /// Blocks are numbered without a gap, and what builds on a block waits until it is stored.
+    /// Blocks are numbered without a gap, and whatever depends on a block waits until it is stored.
     StoredBeforeUsed,
     /// No tool runs twice for one call.
     RunsToolsOnce,
@@ -36,7 +36,7 @@ pub enum Invariant {
     MisuseChangesNothing,
     /// The deltas of a message add up to the message.
     DeltasAddUp,
-    /// What the user sends during a turn is taken in or refused, once.
+    /// A message that the user sends during a turn is accepted or refused, once.
     SteeringIsAnswered,
 }
 
@@ -45,7 +45,7 @@ pub enum Invariant {
 pub struct Violation {
     /// The promise.
     pub invariant: Invariant,
-    /// How it was broken.
+    /// The way in which it was broken.
     pub message: String,
 }
 

@@ -1,11 +1,11 @@
-//! What was written by hand of a scenario, and is never updated: how it must end, whatever the core says.
+//! The handwritten expectations of a scenario, which are never updated: how it must end, independently of the core.
 
 use super::outputs;
 use super::player::{Host, RUN};
 use serde_json::{Map, Value, json};
 use stepwell_core::run::RunMachine;
 
-/// What is not as the author of a scenario expects, after it was played.
+/// Returns the expectations of a scenario's author that were not met when it was played.
 pub(super) fn unmet(scenario: &Value, played: &Value, host: &Host) -> Vec<String> {
     let mut wrong = Vec::new();
     let none = Map::new();
@@ -120,7 +120,7 @@ fn history(machine: &RunMachine) -> Value {
     json!(lines)
 }
 
-/// What `value` lacks of `wanted`: an object may have more fields, a list is as long.
+/// Returns the part of `wanted` that `value` lacks: an object may have more fields, a list must have the same length.
 fn lacks(value: &Value, wanted: &Value, place: &str) -> Option<String> {
     match (value, wanted) {
         (Value::Object(fields), Value::Object(wanted)) => {

@@ -38,10 +38,10 @@ use serde_json::Value;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Played {
-    /// The scenario with what came of each step (`gives`), and how its runs ended (`digests`).
+    /// The scenario with the result of each step (`gives`), and the digests of its runs at the end (`digests`).
     pub scenario: Value,
-    /// What is not as the scenario has it in its `expect`, in the `gives` of its steps and in its `digests`. What a
-    /// scenario leaves out is only played.
+    /// The differences from the scenario's `expect`, from the `gives` of its steps and from its `digests`. Parts that
+    /// the scenario leaves out are only played.
     pub unmet: Vec<String>,
 }
 
@@ -67,7 +67,7 @@ pub fn play(scenario: &Value) -> Played {
     }
 }
 
-/// The steps of a scenario that came to something else than its file has, and the digests that did.
+/// Returns the steps of a scenario whose results differ from its file, and the digests that differ.
 fn differences(file: &Value, played: &Value) -> Vec<String> {
     let steps = |value: &Value| value["steps"].as_array().cloned().unwrap_or_default();
     let mut found = Vec::new();

@@ -1,4 +1,4 @@
-//! What came of an input, in the form that every language writes: effects whole, events in a line each.
+//! The outputs of an input, in the form that every language writes: effects in full, events in a line each.
 
 use serde_json::{Map, Value, json};
 use std::fmt::Debug;
@@ -9,7 +9,7 @@ use stepwell_core::run::{
 };
 use stepwell_core::tool::ToolResult;
 
-/// An event: its kind, what grows, and what it says.
+/// An event: its kind, its growing text, and its other content.
 struct Line {
     kind: String,
     /// Pieces of one thing that follow each other are one, however the bytes were cut.
@@ -17,7 +17,7 @@ struct Line {
     detail: String,
 }
 
-/// What came of one input.
+/// The outputs of one input.
 #[derive(Default)]
 pub(super) struct Collected {
     events: Vec<Line>,
@@ -80,7 +80,7 @@ fn name(value: &impl Debug) -> String {
     name
 }
 
-/// How a turn ended, in a line.
+/// Formats a turn's outcome as a line.
 pub(super) fn outcome(outcome: &Outcome) -> String {
     match outcome {
         Outcome::Incomplete { reason } => format!("incomplete {}: {reason}", reason.name()),
@@ -295,7 +295,7 @@ fn effect_value(id: EffectId, effect: Effect) -> Value {
             fields["hook"] = hook.into();
             fields
         }
-        // Those without content, and those of a later core.
+        // Outputs without content, and those of a later core.
         _ => json!({}),
     };
     for (name, field) in fields.as_object().into_iter().flatten() {
@@ -306,7 +306,7 @@ fn effect_value(id: EffectId, effect: Effect) -> Value {
     value
 }
 
-/// What a tool gives, from what a scenario says.
+/// Builds a tool's result from a scenario's text.
 pub(super) fn result(content: &str) -> ToolResult {
     Ok(content.to_owned().into())
 }

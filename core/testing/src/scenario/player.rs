@@ -1,4 +1,4 @@
-//! The host of a scenario: it feeds each input to its run, and notes what comes of it.
+//! The host of a scenario: it feeds each input to its run, and records the outputs.
 
 use super::outputs::{Collected, result};
 use super::setup::{config, options};
@@ -22,7 +22,8 @@ use stepwell_core::{CallKey, Timestamp};
 /// The name of the run where a scenario has only one.
 pub(super) const RUN: &str = "run";
 
-/// The host of a scenario, step by step: for players that stop in between. [`play`](super::play) plays a whole scenario.
+/// The host of a scenario, step by step, for players that stop in between. [`play`](super::play) plays a complete
+/// scenario.
 #[derive(Debug)]
 pub struct Host {
     /// The configuration of the runs.
@@ -31,9 +32,9 @@ pub struct Host {
     pub runs: BTreeMap<String, RunMachine>,
     /// The snapshot of each write, by run and effect.
     pub written: BTreeMap<String, String>,
-    /// What is stored of each run with each write, if it began here.
+    /// The stored turn of each run with each write, if it began here.
     stored_at: BTreeMap<String, StoredTurn>,
-    /// What is stored of each run, by name.
+    /// The stored turn of each run, by name.
     stored: BTreeMap<String, StoredTurn>,
     /// The time, in milliseconds.
     pub now: u64,
@@ -63,7 +64,7 @@ impl Host {
         }
     }
 
-    /// The run of this name.
+    /// Returns the run of this name.
     ///
     /// # Panics
     /// If there is none.
@@ -72,13 +73,13 @@ impl Host {
         self.runs.get(name).expect("there is a run of this name")
     }
 
-    /// Whether the host has given one of the runs up.
+    /// Returns whether the host has given one of the runs up.
     #[must_use]
     pub fn is_disposed(&self) -> bool {
         self.runs.values().any(RunMachine::is_disposed)
     }
 
-    /// How each run is at the moment, as the digest of a journal has it.
+    /// Returns the present digest of each run, as in a journal.
     #[must_use]
     pub fn digests(&self) -> Map<String, Value> {
         let digest = |(name, machine): (&String, &RunMachine)| {
@@ -101,10 +102,10 @@ impl Host {
         }
     }
 
-    /// Takes one step, and returns what came of it: the step's `gives`.
+    /// Takes one step, and returns its outputs: the step's `gives`.
     ///
     /// # Panics
-    /// If the step is not of the form.
+    /// If the step has another form.
     pub fn step(&mut self, step: &Value) -> Value {
         self.now = step["at"].as_u64().unwrap_or(self.now);
         let name = step["run"].as_str().unwrap_or(RUN).to_owned();
@@ -155,7 +156,7 @@ impl Host {
             "receive" => {
                 let bytes = wire::bytes(step);
                 let cut = step["cut"].as_u64().map_or(bytes.len(), |cut| cut as usize);
-                // `true`, or the number of pieces between two restores.
+                // `true`, or the number of chunks between two restores.
                 let every = match &step["restore_between"] {
                     Value::Bool(true) => 1,
                     every => every.as_u64().unwrap_or(0) as usize,

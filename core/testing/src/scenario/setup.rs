@@ -1,4 +1,4 @@
-//! How a scenario sets a run up: the names are those of the bindings' `RunConfig`.
+//! The setup of a run by a scenario: the names are those of the bindings' `RunConfig`.
 
 use serde_json::Value;
 use std::sync::Arc;
@@ -101,7 +101,7 @@ fn output(said: &Value) -> OutputType {
         .decoded_by_host(said["decoded_by_host"] == true)
 }
 
-/// `null` is none, absence the default.
+/// Reads an optional value: `null` means none, absence the default.
 fn optional<T>(
     said: &Value,
     name: &str,
@@ -157,7 +157,7 @@ pub(super) fn options(said: &Value, config: &RunConfig) -> TurnOptions {
     }
 }
 
-/// What is said goes before `base`.
+/// Builds the settings: the scenario's values override `base`.
 fn settings(said: &Value, base: &GenerationSettings) -> GenerationSettings {
     GenerationSettings {
         temperature: said["temperature"].as_f64().or(base.temperature),

@@ -7,7 +7,7 @@ use stepwell_core::run::{
 };
 use stepwell_core::tool::{ToolFailureKind, ToolOutput};
 
-/// The step that gives a run this input; `None` if the form of scenarios has no such input.
+/// Returns the step that gives a run this input; `None` if the form of scenarios has no such input.
 #[must_use]
 pub fn step(input: &Input<'_>) -> Option<Value> {
     let of = |name: &str, effect: &EffectId| Step::new(name).with("effect", effect.to_string());

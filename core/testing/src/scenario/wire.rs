@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-/// The bytes that a `receive` brings: `sse` is a list of data, `frames` of data with an event's name or an id, `lines`
-/// of JSON lines, `text` is as it stands.
+/// Returns the bytes of a `receive`: `sse` is a list of data, `frames` of data with an event's name or an id, `lines`
+/// of JSON lines, and `text` is used unchanged.
 pub(super) fn bytes(step: &Value) -> Vec<u8> {
     let mut body = String::new();
     for data in list(step, "sse") {

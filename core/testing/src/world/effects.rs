@@ -1,4 +1,4 @@
-//! How the world carries out effects.
+//! Carries out the world's effects.
 
 use super::{ToolReply, World};
 use stepwell_core::run::{Effect, EffectId, HookAnswer, Input, ToolInvocation, TurnStatus};

@@ -84,16 +84,16 @@ pub struct World {
     pub runs: VecDeque<RunId>,
     /// The run that the backend creates for the first hop, if not the turn's own.
     pub first_run: Option<RunId>,
-    /// How the host trims contexts that are too long; it cannot once they are used up.
+    /// The ways in which the host trims contexts that are too long; it cannot once they are used up.
     pub trims: VecDeque<Trim>,
-    /// How the host decodes the next typed answers; it never reports a result once they are used up.
+    /// The ways in which the host decodes the next typed answers; it never reports a result once they are used up.
     pub decodes: VecDeque<Decode>,
-    /// The keys that the host reports when it is asked for credentials, or why there is none; it never reports once
-    /// they are used up.
+    /// The keys that the host reports when it is asked for credentials, or the reasons why there are none; it never
+    /// reports once they are used up.
     pub credentials: VecDeque<Result<&'static str, &'static str>>,
     /// The answers of the next hooks; hooks let everything pass once they are used up.
     pub hooks: VecDeque<Hook>,
-    /// How bodies are cut into chunks.
+    /// The way in which bodies are cut into chunks.
     pub cut: Cut,
     /// Whether tools that are cancelled report their results all the same.
     pub ignores_cancel: bool,
@@ -101,11 +101,12 @@ pub struct World {
     pub journal: Option<JournalWriter>,
     /// Whether the run is stored and restored after every input.
     pub restores: bool,
-    /// Whether what comes back from each write is compared with the whole run, which takes as long as the run is large.
+    /// Whether the run restored from each write is compared with the complete run, which takes time in proportion to
+    /// the run's size.
     pub compares_writes: bool,
     /// The time, in milliseconds.
     pub now: u64,
-    /// What came out of the run.
+    /// The run's outputs.
     pub seen: Seen,
     /// The effects that the host is carrying out.
     pub given: BTreeSet<EffectId>,
@@ -231,10 +232,10 @@ impl World {
         self
     }
 
-    /// Feeds one input at the present time, and carries out the effects that come of it.
+    /// Feeds one input at the present time, and carries out its effects.
     ///
     /// # Errors
-    /// What the machine says of the input.
+    /// The machine's error for the input.
     pub fn input(&mut self, input: Input<'_>) -> Result<(), Misuse> {
         if let Some(effect) = input.effect()
             && ends_effect(&input)
@@ -365,7 +366,7 @@ impl World {
         self.take_over(machine);
     }
 
-    /// Lets the next thing happen: a scheduled input or a timer. Returns `false` if there is none.
+    /// Advances to the next scheduled input or timer. Returns `false` if there is none.
     ///
     /// # Panics
     /// If the machine refuses the input.
@@ -473,7 +474,7 @@ impl World {
     }
 }
 
-/// Whether the host is done with an effect after this input about it.
+/// Returns whether the host is done with an effect after this input about it.
 pub(crate) fn ends_effect(input: &Input<'_>) -> bool {
     !matches!(
         input,

@@ -1,18 +1,18 @@
-//! What the provider does with a request, and how its bytes arrive.
+//! The provider's replies to requests, and the way in which their bytes arrive.
 
 use super::World;
 use crate::reply::{Part, body, media_type};
 use std::borrow::Cow;
 use stepwell_core::run::{EffectId, Input, Refusal};
 
-/// What the provider does with one request.
+/// The provider's reply to one request.
 #[derive(Clone, Debug)]
 pub enum Reply {
-    /// A stream of these parts, after which the connection closes as it should.
+    /// A stream of these parts, after which the connection closes normally.
     Complete(Vec<Part>),
     /// A stream of these parts, after which the connection breaks.
     Broken(Vec<Part>),
-    /// A stream of these parts, after which nothing comes any more, not even an end.
+    /// A stream of these parts, after which nothing follows, not even an end.
     Stalled(Vec<Part>),
     /// A stream of these bytes.
     Bytes(Vec<u8>, Ending),
@@ -26,7 +26,7 @@ pub enum Reply {
     Silent,
 }
 
-/// What follows the bytes of a stream.
+/// The ending of a stream after its bytes.
 #[derive(Clone, Copy, Debug)]
 pub enum Ending {
     /// The connection closes as it should.
@@ -37,10 +37,10 @@ pub enum Ending {
     Stalled,
 }
 
-/// How bodies are cut into chunks.
+/// The way in which bodies are cut into chunks.
 #[derive(Clone, Copy, Debug)]
 pub enum Cut {
-    /// Not at all.
+    /// Bodies are not cut.
     Whole,
     /// Into chunks of this many bytes.
     Every(usize),

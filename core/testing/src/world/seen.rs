@@ -1,4 +1,4 @@
-//! What came out of a world's run, for assertions.
+//! The outputs of a world's run, for assertions.
 
 use super::World;
 use crate::history::check_history;
@@ -7,7 +7,7 @@ use stepwell_core::conversation::ToolCallStatus;
 use stepwell_core::event::{Event, Message};
 use stepwell_core::run::{EdgeRow, Effect, EffectId, Output, RunEvent, ToolInvocation};
 
-/// What came out of a run.
+/// The outputs of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Seen {
     /// The effects and events, in order.

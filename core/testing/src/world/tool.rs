@@ -1,8 +1,8 @@
-//! What a tool does with a call.
+//! A tool's replies to calls.
 
 use stepwell_core::tool::{ToolFailure, ToolResult};
 
-/// What a tool does with one call.
+/// A tool's reply to one call.
 #[derive(Clone, Debug)]
 pub struct ToolReply {
     /// The result; `None` if the tool never finishes.

@@ -66,7 +66,7 @@ pub struct Order {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
-    /// No event yet.
+    /// No event has arrived.
     #[default]
     Fresh,
     /// A run is active.
@@ -103,7 +103,7 @@ impl End {
 }
 
 impl Order {
-    /// Returns where the stream stands.
+    /// Returns the phase of the stream.
     #[must_use]
     #[inline]
     pub fn phase(&self) -> Phase {

@@ -7,7 +7,7 @@ use std::fmt;
 pub struct OpenItems {
     /// Text messages.
     pub messages: Vec<MessageId>,
-    /// Tool calls whose arguments are not whole.
+    /// Tool calls whose arguments are incomplete.
     pub tool_calls: Vec<ToolCallId>,
     /// Spans of reasoning.
     pub reasoning_spans: Vec<MessageId>,

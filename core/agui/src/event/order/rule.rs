@@ -10,49 +10,49 @@ use std::fmt;
 pub enum Rule {
     /// The first event is `RUN_STARTED` or `RUN_ERROR`.
     O1,
-    /// `RUN_STARTED`: no run is going on.
+    /// `RUN_STARTED`: no run is in progress.
     O2,
     /// `RUN_ERROR`: the run has not failed already.
     O3,
-    /// `RUN_FINISHED`: a run is going on, and nothing in it is open.
+    /// `RUN_FINISHED`: a run is in progress, and nothing in it is open.
     O4,
-    /// Any other event: a run is going on.
+    /// Any other event: a run is in progress.
     O5,
-    /// `TEXT_MESSAGE_START`: the message is not open, and no other agent's.
+    /// `TEXT_MESSAGE_START`: the message is not open, and does not belong to another agent.
     O6,
-    /// `TEXT_MESSAGE_CONTENT` and `_END`: the message is open, and no other agent's.
+    /// `TEXT_MESSAGE_CONTENT` and `_END`: the message is open, and does not belong to another agent.
     O7,
-    /// `TOOL_CALL_START`: the call is not open, and neither it nor its parent message is another agent's.
+    /// `TOOL_CALL_START`: the call is not open, and neither the call nor its parent message belongs to another agent.
     O8,
-    /// `TOOL_CALL_ARGS` and `_END`: the call is open, and no other agent's.
+    /// `TOOL_CALL_ARGS` and `_END`: the call is open, and does not belong to another agent.
     O9,
-    /// `TOOL_CALL_RESULT`: any, while a run is going on.
+    /// `TOOL_CALL_RESULT`: any, while a run is in progress.
     O10,
     /// `STEP_STARTED`: the agent has no open step of this name.
     O11,
     /// `STEP_FINISHED`: the agent has an open step of this name.
     O12,
-    /// `REASONING_START`: the span is not open, and no other agent's.
+    /// `REASONING_START`: the span is not open, and does not belong to another agent.
     O13,
-    /// `REASONING_END`: the span is open, and no other agent's.
+    /// `REASONING_END`: the span is open, and does not belong to another agent.
     O14,
-    /// `REASONING_MESSAGE_START`: the reasoning message is not open, and no other agent's.
+    /// `REASONING_MESSAGE_START`: the reasoning message is not open, and does not belong to another agent.
     O15,
-    /// `REASONING_MESSAGE_CONTENT` and `_END`: the reasoning message is open, and no other agent's.
+    /// `REASONING_MESSAGE_CONTENT` and `_END`: the reasoning message is open, and does not belong to another agent.
     O16,
-    /// `REASONING_ENCRYPTED_VALUE`: what it belongs to is no other agent's.
+    /// `REASONING_ENCRYPTED_VALUE`: its message or call does not belong to another agent.
     O17,
-    /// `ACTIVITY_SNAPSHOT`: any, while a run is going on.
+    /// `ACTIVITY_SNAPSHOT`: any, while a run is in progress.
     O18,
-    /// `ACTIVITY_DELTA`: the activity is no other agent's.
+    /// `ACTIVITY_DELTA`: the activity does not belong to another agent.
     O19,
     /// `SUBAGENT_STARTED`: the id is new in this run, and its parent, if named, is known.
     O20,
     /// `SUBAGENT_FINISHED` and `_ERROR`: the subagent is active.
     O21,
-    /// `MESSAGES_SNAPSHOT`: any, while a run is going on.
+    /// `MESSAGES_SNAPSHOT`: any, while a run is in progress.
     O22,
-    /// `STATE_*`, `CUSTOM` and `RAW`: any, while a run is going on.
+    /// `STATE_*`, `CUSTOM` and `RAW`: any, while a run is in progress.
     O23,
     /// The end of the stream: the run has finished or failed.
     O24,
@@ -62,9 +62,9 @@ pub enum Rule {
     S2,
     /// The ids of interrupts are unique.
     S3,
-    /// `TOOL_CALL_START` of a call that goes on repeats its name and its parent message.
+    /// `TOOL_CALL_START` of a call that continues repeats its name and its parent message.
     S4,
-    /// The run that was asked for is among those of the stream.
+    /// The requested run is among those of the stream.
     S5,
 }
 

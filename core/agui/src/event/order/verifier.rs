@@ -25,9 +25,9 @@ pub enum Verification {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Hold {
-    /// A model's stream, whose events are made here. Two mistakes of a model cost no more than what they are about: a
-    /// piece of a tool call that is not open is dropped, and what a finished run left open is closed (its calls fail,
-    /// which the model is told).
+    /// A model's stream, whose events are created here. Two mistakes of a model affect only their own item: a delta of
+    /// a tool call that is not open is dropped, and items that a finished run left open are closed (its calls fail, and
+    /// the model is informed).
     #[default]
     Translated,
     /// An agent's stream.
@@ -143,7 +143,7 @@ pub struct Verifier {
     seen: Seen,
 }
 
-/// What the extra rules need to know.
+/// The state for the extra rules.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 struct Seen {
@@ -153,7 +153,7 @@ struct Seen {
     /// The ids of the run that is going on.
     #[serde(skip_serializing_if = "Option::is_none")]
     run: Option<(ThreadId, RunId)>,
-    /// Whether the run that was asked for has begun.
+    /// Whether the requested run has begun.
     has_requested: bool,
     /// The run's calls: the names and parents that they began with.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -235,7 +235,7 @@ impl Verifier {
     /// Checks the end of the stream.
     ///
     /// # Errors
-    /// The stream breaks an extra rule that is fatal. That it has no end is no error here: see [`End::Truncated`].
+    /// The stream violates an extra rule that is fatal. A missing end is not an error here: see [`End::Truncated`].
     pub fn end(&mut self, found: &mut dyn FnMut(Finding)) -> Result<End, Violation> {
         self.events += 1;
         let end = self.order.end();
@@ -273,7 +273,7 @@ impl Verifier {
         if severity == Severity::Dropped {
             return Ok(Verdict::Drop);
         }
-        // What the event lacks to be taken.
+        // Supplies whatever the event lacks to be accepted.
         match rule {
             Rule::O4 => self.order.abandon_open_items(),
             Rule::O1 => self.order.begin_unannounced(),
@@ -284,7 +284,7 @@ impl Verifier {
             Err(violation) => self.judge(event, violation, found)?,
         };
         if rule == Rule::O1 && verdict == Verdict::Drop {
-            // What is dropped begins nothing.
+            // A dropped event does not begin a run.
             self.order = Order::default();
         }
         Ok(verdict)
@@ -305,7 +305,7 @@ impl Verifier {
             (_, Rule::O4) if leaves_open => Severity::Warned,
             (_, Rule::O9) if is_piece_of_call => Severity::Dropped,
             (Hold::Translated, _) => Severity::Fatal,
-            // A run that was not announced has begun all the same, but an end alone is none.
+            // A run that was not announced has begun all the same, but an end alone is not a run.
             (Hold::Lenient, Rule::O1) if !is_end => Severity::Warned,
             // These are only shown: nothing is built on them.
             (

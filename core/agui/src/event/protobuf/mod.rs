@@ -35,7 +35,7 @@ pub enum ProtobufError {
     /// The bytes are not a protobuf message of the envelope's form.
     #[error("not an AG-UI event in protobuf: {reason}")]
     Malformed {
-        /// What is wrong.
+        /// The error.
         reason: String,
     },
     /// The event is of a type that this version does not know. Protobuf does not carry the type's name.

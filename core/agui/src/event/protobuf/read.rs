@@ -1,4 +1,4 @@
-//! From protobuf messages to the JSON objects that they stand for: what comes after is the same for both encodings.
+//! Converts protobuf messages to the equivalent JSON objects: all later stages are the same for both encodings.
 
 use super::ProtobufError;
 use super::table::{
@@ -11,7 +11,7 @@ use serde_json::{Map, Number, Value, json};
 
 /// The content of an envelope.
 pub enum Envelope {
-    /// An event, as the JSON object that it stands for.
+    /// An event, as the equivalent JSON object.
     Known {
         /// The fields of the event, as JSON.
         event: Metadata,
@@ -29,7 +29,7 @@ const LENGTH: u32 = 2;
 /// Reads an envelope.
 ///
 /// # Errors
-/// It is malformed.
+/// The message is malformed.
 pub fn read(bytes: &[u8]) -> Result<Envelope, ProtobufError> {
     let mut known: Option<(&'static Arm, Vec<&[u8]>)> = None;
     let mut unknown = 0;
@@ -40,7 +40,7 @@ pub fn read(bytes: &[u8]) -> Result<Envelope, ProtobufError> {
                 let payload = fields.bytes()?;
                 match &mut known {
                     None => known = Some((arm, vec![payload])),
-                    // By protobuf's rules the parts of one message that comes in pieces are merged.
+                    // By protobuf's rules, the parts of a message that is split are merged.
                     Some((first, payloads)) if first.number == arm.number => payloads.push(payload),
                     Some((first, _)) => {
                         return Err(malformed(format!(
@@ -258,7 +258,7 @@ impl Read {
             return self.base(fields.bytes()?, object, depth);
         }
         let is_list = matches!(field.presence, Presence::List | Presence::AlwaysList);
-        // A message that comes in pieces is merged; any other value is replaced by the next.
+        // A message that is split is merged; any other value is replaced by the next.
         let before = if is_list {
             None
         } else {
@@ -297,7 +297,8 @@ impl Read {
                 let name = usize::try_from(number)
                     .ok()
                     .and_then(|number| OPERATIONS.get(number));
-                // One that is not known has no name; its number is none either, and is dropped with a warning as such.
+                // An unknown operation has no name. Its number is not a valid name either, so the operation is dropped
+                // later with a warning.
                 name.map_or_else(|| number.to_string().into(), |name| (*name).into())
             }
             FieldKind::Any => any(fields.bytes()?, depth)?,
@@ -328,7 +329,7 @@ impl Read {
                     complete(known, Form::Plain, &mut object)?;
                     object.insert("type".to_owned(), name.into());
                 }
-                // Without a `type` it is of an unknown kind, and treated as such later.
+                // Without a `type` the object is of an unknown kind, and is treated as such later.
                 Value::Object(object)
             }
             FieldKind::Base => Value::Null,
@@ -362,7 +363,7 @@ impl FieldKind {
     }
 }
 
-/// Puts in what is never absent in JSON, and gives the message its form there.
+/// Adds the fields that are never absent in JSON, and converts the message to its form there.
 fn complete(
     fields: &'static [Field],
     form: Form,
@@ -415,7 +416,7 @@ fn content(object: &mut Map<String, Value>, is_message: bool) -> Result<(), Prot
     }
     let content = match (parts, activity) {
         (Some(content), _) | (None, Some(content)) => Some(content),
-        // No text and no part: a list without parts.
+        // No text and no part mean an empty list of parts.
         (None, None) if takes_parts && !has_text => Some(Value::Array(Vec::new())),
         (None, None) => None,
     };
@@ -425,8 +426,8 @@ fn content(object: &mut Map<String, Value>, is_message: bool) -> Result<(), Prot
     Ok(())
 }
 
-/// The outcome's kind and its lists as one object. Lists that the kind does not have stay in it, for what comes after
-/// to find them.
+/// Merges the outcome's kind and its lists into one object. Lists that the kind does not have stay in it, for later
+/// stages to find.
 fn outcome(object: &mut Map<String, Value>, lists: &[&str], needs_list: &str) {
     let kind = match object.shift_remove("outcome") {
         Some(Value::String(kind)) if !kind.is_empty() => kind,
@@ -456,7 +457,7 @@ fn any(bytes: &[u8], depth: usize) -> Result<Value, ProtobufError> {
     let mut value = None;
     let mut fields = Fields::new(bytes);
     while let Some(field) = fields.next()? {
-        // Of several kinds the last counts; objects and lists that come in pieces are merged.
+        // Of several kinds the last counts; objects and lists that are split are merged.
         value = Some(match (field, value.take()) {
             ((1, VARINT), _) => {
                 fields.varint()?;
@@ -499,13 +500,13 @@ fn any(bytes: &[u8], depth: usize) -> Result<Value, ProtobufError> {
     value.ok_or_else(|| malformed("a JSON value is of no kind"))
 }
 
-/// JSON has one kind of number, protobuf's values are floating: a whole one is written without a fraction.
+/// Converts a number. Protobuf's values are floating-point, so an integer is written without a fraction.
 fn number(float: f64) -> Result<Value, ProtobufError> {
     const LARGEST: f64 = 9_007_199_254_740_992.0;
     let is_whole = float.fract() == 0.0 && float.abs() <= LARGEST;
     let is_negative_zero = float == 0.0 && float.is_sign_negative();
     if is_whole && !is_negative_zero {
-        // It is whole and in range.
+        // The number is an integer and in range.
         return Ok(json!(float as i64));
     }
     match Number::from_f64(float) {

@@ -2,7 +2,7 @@
 //!
 //! Source: `events.proto`, `types.proto` and `patch.proto` of AG-UI 1.0, as `@ag-ui/proto` 1.0.0 has them.
 
-/// What a field holds.
+/// The kind of a field's value.
 pub(super) enum FieldKind {
     Text,
     Bool,
@@ -21,7 +21,7 @@ pub(super) enum FieldKind {
     Operation,
 }
 
-/// What it means that a field is not there.
+/// The meaning of an absent field.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Presence {
     /// The empty text: it is never absent in JSON.
@@ -67,11 +67,11 @@ pub(super) struct Arm {
     pub(super) message: Message,
 }
 
-/// Where an activity's content is, and a message's parts.
+/// The fields of an activity's content, and of a message's parts.
 pub(super) const ACTIVITY_CONTENT: &str = "activityContent";
 pub(super) const CONTENT_PARTS: &str = "contentParts";
 
-/// The envelope's entry of a text's, a call's and a thought's pieces.
+/// The envelope's entries for deltas of text, calls and reasoning.
 pub(super) const TEXT_CONTENT: u32 = 2;
 pub(super) const CALL_ARGS: u32 = 5;
 pub(super) const REASONING_CONTENT: u32 = 27;

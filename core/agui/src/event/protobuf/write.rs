@@ -8,7 +8,7 @@ use super::table::{
 use crate::event::{Event, EventRef};
 use serde_json::{Map, Value};
 
-/// Puts an event's message behind `out`.
+/// Appends an event's message to `out`.
 pub(super) fn event(event: EventRef<'_>, out: &mut Vec<u8>) -> Result<(), EncodeError> {
     match event {
         EventRef::TextMessageContent { message_id, delta } => {
@@ -86,7 +86,7 @@ fn fields(fields: &[Field], object: &Map<String, Value>, out: &mut Vec<u8>) {
     }
 }
 
-/// One value of a field; one that is not of the field's kind has no place.
+/// Writes one value of a field; a value of the wrong kind is left out.
 fn one(field: &Field, value: &Value, out: &mut Vec<u8>) {
     match (&field.kind, value) {
         (FieldKind::Text, Value::String(value)) => bytes(field.number, value.as_bytes(), out),
@@ -98,7 +98,7 @@ fn one(field: &Field, value: &Value, out: &mut Vec<u8>) {
         }
         (FieldKind::Operation, Value::String(name)) => {
             let number = OPERATIONS.iter().position(|known| known == name);
-            // The first is what an absent number says.
+            // The first name is the meaning of an absent number.
             if let Some(number @ 1..) = number {
                 integer(field.number, number as u64, out);
             }

@@ -22,7 +22,7 @@ impl Boundary {
         enforcement::enforce(&mut object, unknown, &mut Warnings::default());
         let event = Event::from_object(object).ok()?;
         if let Event::RunStarted(start) = &event {
-            // What old agents do not name is named after the run.
+            // Items that old agents do not name are named after the run.
             self.ids.run_id = start.run_id.clone();
         }
         for message in &translated.texts {

@@ -64,7 +64,7 @@ impl Lanes {
         self.0.is_empty()
     }
 
-    /// Appends the events that `event` stands for to `out`.
+    /// Appends the events that `event` expands to, to `out`.
     ///
     /// # Errors
     /// A chunk names no open item, or contradicts the open item.
@@ -249,7 +249,7 @@ impl Chunk {
     }
 
     fn start(&self, opening: &Opening) -> Event {
-        // What does not belong to the start goes with the content, and with the start if there is none.
+        // Fields that do not belong to the start go with the content, or with the start if there is no content.
         let extra = if self.has_content() {
             Default::default()
         } else {

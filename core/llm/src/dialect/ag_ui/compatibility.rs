@@ -232,7 +232,7 @@ fn upgrade_part(part: &Value, all: &MediaParts<'_>, warnings: &mut Warnings) -> 
     (!is_mirrored).then_some(Value::Object(new))
 }
 
-/// What kind of media a part is, and its source: the kind, the value, and the media type.
+/// A part's media and its source: the kind, the value, and the media type.
 type Media<'a> = (&'a str, &'a str, &'a str, &'a str);
 
 /// The media parts of one message, in the form of 1.0, with the names of their files.

@@ -13,10 +13,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::fmt::Display;
 
-/// Decodes AG-UI streams, from 1.0 and from before: what is retired is translated, what is unknown is dropped with a
-/// warning, what is malformed is refused, and chunks come out as start, content and end.
+/// Decodes AG-UI streams, from 1.0 and from before. Retired events are translated, unknown content is dropped with a
+/// warning, malformed content is refused, and chunks become start, content and end.
 ///
-/// An error object that is no event, as gateways send it, comes out as `RUN_ERROR`, with a warning.
+/// An error object that is not an event, as gateways send it, becomes `RUN_ERROR`, with a warning.
 ///
 /// If unknown content is kept, an event of an unknown type becomes [`Event::Unknown`]. The decoder does not check the
 /// order of events, and ends nothing at the end of the stream; the order check detects a stream that was cut off.
@@ -190,7 +190,7 @@ fn delta(lanes: &mut Lanes, event: EventRef<'_>, sink: &mut dyn Sink) -> Result<
 }
 
 fn parse(data: &[u8]) -> Result<Value, DecodeError> {
-    // Text first, so that bytes which are not UTF-8 are found wherever they stand.
+    // The text is checked first, so that bytes that are not UTF-8 are found wherever they are.
     let text = std::str::from_utf8(data).map_err(|error| json_error(&error))?;
     let value = serde_json::from_str(text).map_err(|error| json_error(&error))?;
     if is_within(&value, DEEPEST) {

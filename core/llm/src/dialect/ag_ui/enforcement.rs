@@ -29,10 +29,10 @@ impl Warnings {
 /// The handling of events and fields that AG-UI 1.0 does not know.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Unknown {
-    /// They are dropped, as the protocol requires.
+    /// Unknown events and fields are dropped, as the protocol requires.
     #[default]
     Dropped,
-    /// They are kept.
+    /// Unknown events and fields are kept.
     Kept,
 }
 

@@ -7,7 +7,7 @@ pub(super) fn text<'a>(object: &'a Map<String, Value>, field: &str) -> Option<&'
     object.get(field).and_then(Value::as_str)
 }
 
-/// Returns the objects of a list; none if the field is no list.
+/// Returns the objects of a list; none if the field is not a list.
 pub(super) fn objects<'a>(
     holder: &'a mut Map<String, Value>,
     list: &str,

@@ -21,7 +21,7 @@ pub(super) fn read(
         return None;
     }
     let sent = event.get("value")?;
-    // What is no text in the graph comes as JSON in a text.
+    // A value that is not text in the graph comes as JSON in a text.
     let raw = match sent {
         Value::String(sent) => {
             let read = serde_json::from_str(sent).ok();
@@ -94,8 +94,8 @@ pub fn mark_answers(answers: &mut [ResumeEntry], interrupts: &[Interrupt]) {
     }
 }
 
-/// Returns what `command.resume` is to say, if the answers are to such interrupts: by the ids where LangGraph gave
-/// them, else the first answer alone; the agent asks for the others again.
+/// Returns the value of `command.resume`, if the answers are to such interrupts: by the ids if LangGraph gave them;
+/// otherwise only the first answer, and the agent asks for the others again.
 pub(super) fn command(answers: &[ResumeEntry]) -> Option<Value> {
     let marked = answers
         .iter()
@@ -116,8 +116,8 @@ pub(super) fn command(answers: &[ResumeEntry]) -> Option<Value> {
     })
 }
 
-/// An answer as the graph gets it: null would be none, and an interrupt that is waved away is told as the adapter
-/// itself tells it.
+/// Returns an answer as the graph gets it. Null would mean no answer, and a cancelled interrupt has the adapter's own
+/// form.
 fn said(answer: &ResumeEntry) -> Value {
     match (answer.status, &answer.payload) {
         (ResumeStatus::Cancelled, _) => {

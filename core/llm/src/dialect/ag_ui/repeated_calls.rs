@@ -188,7 +188,7 @@ mod tests {
             let (kept, left_out) = merged(json!([asks("m", &calls), result("t", "c", "x")]));
             assert_eq!((kept[0].len(), left_out), (2, 0), "{calls:?}");
         }
-        // Each has a result of its own: a provider that counts its calls anew in each answer.
+        // Each call has its own result: the provider counts its calls from the start in each answer.
         let history = json!([
             asks("m", &[("c", "f", "{}")]),
             result("t", "c", "one"),

@@ -193,7 +193,7 @@ const USAGE: Shape = Shape::List(&Shape::Object(&[
     any("cacheWriteInputTokens"),
 ]));
 
-/// Operations of a JSON Patch: RFC 6902 leaves them open, so only their kind is told apart.
+/// Operations of a JSON Patch: RFC 6902 leaves their members open, so they are distinguished only by `op`.
 const PATCH: Shape = Shape::List(&Shape::Union {
     tag: "op",
     members: &[

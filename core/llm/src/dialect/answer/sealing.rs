@@ -7,8 +7,8 @@ use crate::provider::Dialect;
 use serde::Serialize;
 
 impl AnswerWriter {
-    /// Emits what the provider wants back with the open or last stretch of reasoning; one without text begins if there
-    /// is none.
+    /// Emits the value that the provider needs back with the open or last stretch of reasoning. If there is none, a
+    /// stretch without text begins.
     pub(in super::super) fn seal_reasoning<T: Serialize + ?Sized>(
         &mut self,
         dialect: Dialect,
@@ -39,7 +39,8 @@ impl AnswerWriter {
         self.seal(EncryptedValueSubtype::Message, id, dialect, value, sink)
     }
 
-    /// Emits what the provider wants back with the current message. A message without text begins if there is none.
+    /// Emits the value that the provider needs back with the current message. A message without text begins if there is
+    /// none.
     pub(in super::super) fn seal_message<T: Serialize + ?Sized>(
         &mut self,
         dialect: Dialect,

@@ -55,7 +55,7 @@ pub(super) enum Block<'a> {
         #[serde(skip_serializing_if = "Option::is_none")]
         cache_control: Option<Mark>,
     },
-    /// A block for the provider alone, as it came.
+    /// A block for the provider only, unchanged.
     #[serde(untagged)]
     Kept(Value),
 }
@@ -84,7 +84,7 @@ impl<'a> Block<'a> {
         })
     }
 
-    /// Returns where a mark may be: not on thinking, nor on what is sent as it came.
+    /// Returns the place for a cache mark, which neither thinking nor an unchanged block has.
     pub(super) fn mark(&mut self) -> Option<&mut Option<Mark>> {
         match self {
             Self::Text { cache_control, .. }
@@ -125,7 +125,7 @@ impl<'a> Block<'a> {
     }
 }
 
-/// Where the bytes of an image or document are.
+/// The source of an image or document.
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(super) enum MediaSource<'a> {

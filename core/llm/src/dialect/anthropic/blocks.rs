@@ -14,17 +14,17 @@ const MOST_HELD: usize = 32 * 1024 * 1024;
 pub(super) enum Block {
     Text,
     Thinking,
-    /// A call, by its slot in the answer. `input` is what its start had, which counts if no delta comes.
+    /// A call, by its slot in the answer. `input` is the input from its start, which counts if no delta comes.
     Call {
         slot: usize,
         input: Option<String>,
     },
-    /// A block for the provider alone: a tool that it runs, with the input's text so far, or a mark of its own.
+    /// A block for the provider only: a tool that it runs, with the input's text so far, or a mark of its own.
     ServerTool {
         block: Value,
         input: String,
     },
-    /// Nothing more is read of it.
+    /// The rest of the block is not read.
     Passed,
 }
 

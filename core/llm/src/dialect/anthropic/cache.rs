@@ -66,7 +66,7 @@ pub(super) fn settle(places: &mut [&mut Option<Mark>], wanted: &[usize]) {
             count += 1;
         }
     }
-    // What is kept longer has to come first.
+    // The prompts that are kept longer must come first.
     let mut hour = false;
     for mark in places.iter_mut().rev().filter_map(|place| place.as_mut()) {
         hour |= *mark == Mark::OneHour;

@@ -1,4 +1,4 @@
-//! What a user attaches, or a tool gives back, as Messages has it.
+//! Attachments of users and tool results, in the form of Messages.
 
 use super::super::encoding::{as_text, given_name};
 use super::block::{Block, MediaSource};
@@ -9,7 +9,7 @@ use std::borrow::Cow;
 
 const PDF: &str = "application/pdf";
 
-/// The part as a block, or in words what the format has no block for. `None` for what says nothing.
+/// Returns the part as a block, or a description if the format has no block for it. Returns `None` for an empty part.
 pub(super) fn block<'a>(part: &'a ContentPart, provider: &str) -> Option<Block<'a>> {
     match part {
         ContentPart::Text(part) => {
@@ -109,7 +109,7 @@ fn decode_base64(text: &str) -> Option<Vec<u8>> {
     (count < 6).then_some(bytes)
 }
 
-/// A citation's text block, as it came.
+/// Returns a citation's text block, unchanged.
 pub(super) fn cited<'a>(text: Cow<'a, str>, citations: Vec<Value>) -> Option<Block<'a>> {
     let mut block = Block::text(text, None)?;
     if let Block::Text {

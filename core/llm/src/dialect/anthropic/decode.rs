@@ -45,7 +45,7 @@ pub(crate) struct Decoder {
     answer: AnswerWriter,
     blocks: Blocks,
     layout: Layout,
-    /// Whether the message that text goes on in has calls, so that nothing may be added to it.
+    /// Whether the current message has calls, so that nothing may be added to it.
     called: bool,
     /// The number of calls of a model that declined, after another model has taken over.
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -179,7 +179,7 @@ impl Decoder {
         if let Opening::Call(_) = opening {
             self.answer.room_for_calls(1)?;
         }
-        // An index that comes again begins anew.
+        // An index that occurs again begins a new block.
         if index.is_some()
             && let Some(block) = self.blocks.close(index)?
         {
@@ -249,7 +249,7 @@ impl Decoder {
         })
     }
 
-    /// Emits the start of a tool call, and its input as far as it is there.
+    /// Emits the start of a tool call, and the input so far.
     fn call_start(
         &mut self,
         call: CallOpening<'_>,
@@ -273,7 +273,7 @@ impl Decoder {
             self.answer.seal_call(slot, DIALECT, &sealed, sink)?;
         }
         Ok(match input {
-            // It may be the first piece of it.
+            // The text may be the first delta of the input.
             Some(input) if serde_json::from_str::<IgnoredAny>(&input).is_err() => {
                 self.answer.arguments(slot, &input, sink)?;
                 Block::Call { slot, input: None }
@@ -379,7 +379,7 @@ impl Decoder {
     }
 
     fn cite(&mut self, citation: Value, sink: &mut dyn Sink) -> Result<(), DecodeError> {
-        // It may come in front of its text.
+        // A citation may come before its text.
         if self.layout.is_full() {
             self.part(sink)?;
         }
@@ -423,7 +423,7 @@ impl Decoder {
                 if !input.is_empty() {
                     block["input"] = serde_json::from_str(&arguments(&input)).unwrap_or_default();
                 }
-                // What has no summary is refused; one that failed says null.
+                // A block without a summary is refused; a failed one has null.
                 if block["content"] != "" {
                     self.keep(block, sink)?;
                 }
@@ -455,8 +455,8 @@ impl Decoder {
         Ok(())
     }
 
-    /// Another model takes over from one that declined, which may have been stopped within a call: its calls are not
-    /// run, and do not go back.
+    /// Handles a model that declines in favour of another. The first may have been stopped within a call: its calls do
+    /// not run, and are not sent back.
     fn decline_calls(&mut self, sink: &mut dyn Sink) -> Result<(), DecodeError> {
         let sealed = SealedCall {
             caller: None,

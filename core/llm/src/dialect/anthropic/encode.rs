@@ -15,10 +15,10 @@ use serde_json::{Map, Value};
 /// The version of the API. Source: <https://platform.claude.com/docs/en/api/versioning>.
 const VERSION: &str = "2023-06-01";
 
-/// What a request has to name that uses the provider's file store.
+/// The beta name that a request must carry if it uses the provider's file store.
 const FILES: &str = "files-api-2025-04-14";
 
-/// The most tokens of an answer where the app does not say: the API wants to be told.
+/// The maximum number of tokens of an answer if the app sets none: the API requires a limit.
 const DEFAULT_MAX_TOKENS: u32 = 8192;
 
 /// Encodes Messages requests.
@@ -59,7 +59,7 @@ impl Encode for Encoder {
     }
 
     fn takes_in_result(&self, part: &ContentPart, result: &ToolMessage, _: &str) -> bool {
-        // With an error only text is taken.
+        // With an error only text is accepted.
         matches!(part, ContentPart::Text(_)) || (result.error.is_none() && content::takes(part))
     }
 }
@@ -89,7 +89,7 @@ impl<'a> Body<'a> {
         let settings = request.settings;
         let mut prompt = Prompt::new(request);
         if settings.response_format == ResponseFormat::Json {
-            // There is no setting for it.
+            // The API has no setting for this.
             let wish = "Answer with one JSON object and nothing else.";
             prompt.system.extend(Block::text(wish, None));
         }
@@ -112,7 +112,8 @@ impl<'a> Body<'a> {
             request,
             prompt,
             tools,
-            // What was asked for is the answer's. If that is more than there is, the provider says so.
+            // The requested limit is for the answer alone. If the sum exceeds the model's limit, the provider reports
+            // that.
             max_tokens: asked.saturating_add(thinking.budget).min(most.max(asked)),
             thinking,
         };
@@ -165,8 +166,7 @@ impl<'a> Body<'a> {
         tools::choice(&settings.tool_choice, settings.parallel_tool_calls)
     }
 
-    /// Returns where the provider is to run its tools: where it ran them last, unless that is gone or the app says
-    /// otherwise.
+    /// Returns the container for the provider's tools: the last one, unless it has expired or the app sets another.
     fn container(&self) -> Option<&str> {
         let used = self.prompt.container.as_ref()?;
         if used.is_gone(self.request.now) {
@@ -205,7 +205,7 @@ impl Serialize for Body<'_> {
             fields.put_some("temperature", settings.temperature)?;
         }
         match self.container() {
-            // What the app wants loaded into it.
+            // The app's own content for the container.
             Some(id)
                 if settings
                     .extra

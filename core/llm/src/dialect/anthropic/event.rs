@@ -74,9 +74,9 @@ pub(super) enum Opening<'a> {
     },
     Redacted(Cow<'a, str>),
     Call(CallOpening<'a>),
-    /// A block for the provider alone that goes on.
+    /// A block for the provider only that continues.
     Own(Value),
-    /// What a tool of the provider's gave back: whole.
+    /// The complete result of a provider's own tool.
     ServerResult(Value),
     Passed,
 }
@@ -299,7 +299,7 @@ impl<'a> Opening<'a> {
                 name: text(block.name)?,
                 input: match object::<Map<String, Value>>(block.input)? {
                     Some(input) if !input.is_empty() => block.input.map(json_text),
-                    // As other APIs have it.
+                    // Other APIs send the input as text.
                     _ => Some(text(block.input)?).filter(|input| !input.is_empty()),
                 },
                 caller: match value(block.caller)? {

@@ -20,7 +20,7 @@ pub(super) enum Segment {
     },
     /// A block for the provider alone.
     Block(Value),
-    /// The container that the provider ran its tools in: no part of what was said.
+    /// The container that the provider ran its tools in. It is not part of the text.
     Container(Container),
 }
 
@@ -48,9 +48,9 @@ pub(super) struct Layout {
     length: usize,
     /// The citations of this text.
     citations: Vec<Value>,
-    /// Whether text has a block behind it.
+    /// Whether a block follows the text.
     full: bool,
-    /// Whether the message was sealed with what is here: it goes on with calls.
+    /// Whether the message was sealed with its present layout: it continues with calls.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     sealed: bool,
     /// The number of bytes that are held.
@@ -78,7 +78,7 @@ impl Layout {
         self.length == 0 && self.segments.is_empty() && self.citations.is_empty() && !self.full
     }
 
-    /// Nothing may be added to the message any more, but for where it was made.
+    /// Closes the message: only its container may still be added.
     pub(super) fn close(&mut self) {
         self.full = true;
     }

@@ -51,7 +51,7 @@ impl<'a> Prompt<'a> {
         );
         for exchange in exchanges(request.messages) {
             match exchange {
-                // There is one place for instructions, wherever they come.
+                // The format has one place for all instructions.
                 Exchange::Developer(message) | Exchange::System(message) => {
                     let mark = Mark::of_message(message.metadata.as_ref());
                     let block = Block::text(message.content.as_str(), mark);
@@ -93,7 +93,7 @@ impl<'a> Prompt<'a> {
         }
     }
 
-    /// The message's text, with the blocks that came with it in their places.
+    /// Returns the message's text, with the blocks in their places.
     fn said(&mut self, message: &'a AssistantMessage, provider: &str) -> Vec<Block<'a>> {
         let mut rest = message.content.as_deref().unwrap_or_default();
         let value = message.encrypted_value.as_deref();
@@ -105,7 +105,7 @@ impl<'a> Prompt<'a> {
                 Segment::Block(block) => blocks.push(Block::Kept(block)),
                 Segment::Container(container) => self.container = Some(container),
                 Segment::Text { length, citations } => {
-                    // A text that someone has changed is no longer what was cited.
+                    // A text that was changed is no longer the cited one.
                     if let Some((text, behind)) = rest.split_at_checked(length) {
                         blocks.extend(content::cited(text.into(), citations));
                         rest = behind;
@@ -159,9 +159,9 @@ impl<'a> Prompt<'a> {
         }
     }
 
-    /// Leaves out what the provider's own tools were asked and never answered, as in an answer that was cut off, and
-    /// results of what was never asked. In the last turn the provider goes on with it. Of a model that declined in
-    /// favour of another the thinking is left out too.
+    /// Removes calls of the provider's own tools without an answer, as in an answer that was cut off, and results
+    /// without a call. In the last turn the provider continues such calls. Also removes the thinking of a model that
+    /// declined in favour of another.
     fn drop_unanswered(&mut self) {
         let mut answered = BTreeSet::new();
         let mut asked = BTreeSet::new();
@@ -204,7 +204,7 @@ impl<'a> Prompt<'a> {
         self.turns.retain(|turn| !turn.content.is_empty());
     }
 
-    /// An answer to be gone on with may not end in white space.
+    /// Removes white space at the end of an answer that the model should continue, since it may not end in it.
     fn trim_end(&mut self) {
         if let Some(turn) = self.turns.last_mut()
             && turn.role == Role::Assistant
@@ -232,22 +232,22 @@ impl<'a> Prompt<'a> {
         names
     }
 
-    /// Returns where the answers to what the user said last begin: with their results they are one turn of the model's.
+    /// Returns the index of the model's last turn: the answers to the user's last message, with their results.
     fn last_said(&self) -> usize {
         let is_said =
             |turn: &Turn<'_>| turn.role == Role::User && !turn.content.iter().any(Block::is_result);
         self.turns.iter().rposition(is_said).map_or(0, |at| at + 1)
     }
 
-    /// Returns whether a turn of tools is going on that began without thinking: then it goes on without.
+    /// Returns whether a turn of tools is in progress that began without thinking, so that it must continue without.
     pub(super) fn goes_on_without_thinking(&self) -> bool {
         let first = self.turns.get(self.last_said());
         let first = first.and_then(|turn| turn.content.first());
         first.is_some_and(|block| !block.is_thinking())
     }
 
-    /// Leaves the thinking out of the turn that goes on, for a request without: the API refuses it there, and reads
-    /// none of that of earlier turns.
+    /// Removes the thinking from the turn in progress, for a request without thinking: the API refuses it there, and
+    /// ignores that of earlier turns.
     pub(super) fn forget_thinking(&mut self) {
         let since = self.last_said();
         for turn in self.turns.iter_mut().skip(since) {
@@ -306,7 +306,7 @@ fn reasoning<'a>(message: &'a ReasoningMessage, provider: &str) -> Option<Block<
     })
 }
 
-/// Returns whether the answer ends within the provider's own tools: then it is sent back to be gone on with.
+/// Returns whether the answer ends within the provider's own tools, so that it is sent back to be continued.
 pub(in super::super) fn goes_on(message: &AssistantMessage, provider: &str) -> bool {
     let value = message.encrypted_value.as_deref();
     let segments: Option<Vec<Segment>> = sealed::open(value, provider, Dialect::Anthropic);

@@ -41,8 +41,8 @@ fn thinks_by_default(model: &str) -> bool {
 const LEAST_BUDGET: u32 = 1024;
 
 impl Thinking {
-    /// `may_think` is whether the history allows for it where a budget is said; `room` are the tokens that the model
-    /// has beside those of the answer.
+    /// Chooses how the model thinks. `may_think` is whether the history allows thinking with a budget; `room` is the
+    /// number of tokens that the model has in addition to those of the answer.
     pub(super) fn new(
         model: &str,
         settings: &GenerationSettings,

@@ -27,7 +27,7 @@ impl<'a> Tool<'a> {
         }
     }
 
-    /// A tool that is no longer on offer, but that the conversation has calls of.
+    /// A tool that is no longer on offer, but is called in the conversation.
     pub(super) fn former(name: &'a str) -> Self {
         Self {
             name,

@@ -53,7 +53,7 @@ impl Decoder {
         };
         let data = frame.data.trim_ascii();
         let text = std::str::from_utf8(data).map_err(|error| json(error.to_string()))?;
-        // A name that is not UTF-8 is none that is known.
+        // A name that is not UTF-8 is unknown.
         let event = std::str::from_utf8(frame.event).unwrap_or_default();
         let said = FrameContent::read(event, text).map_err(|error| json(error.to_string()))?;
         if let Some((kind, text)) = said.piece() {

@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 
 /// Encodes Cohere's requests.
 ///
-/// Where Cohere has less than the settings can say:
+/// Cohere cannot express all settings:
 /// - a named tool: only that tool is on offer, and one call is required;
-/// - a form of the answer beside tools is refused: the model is asked for it in words;
-/// - how many calls come at once cannot be said, nor can a prompt be marked for its cache, which it keeps by itself.
+/// - a form of the answer together with tools is refused: the model is asked for the form in the instructions;
+/// - the number of parallel calls, and cache markers: Cohere caches prompts by itself.
 pub(in super::super) struct Encoder;
 
 impl Encode for Encoder {

@@ -300,7 +300,7 @@ impl WireDelta<'_> {
     }
 }
 
-/// The pieces in a content block, or in several; a bare string is text.
+/// Returns the text and thinking in a content block, or in several; a bare string is text.
 fn content_pieces<'a>(raw: Raw<'a>) -> Result<Vec<Piece<'a>>, Error> {
     let mut pieces: Vec<_> = spelled(raw)?.map(Piece::Text).into_iter().collect();
     let blocks = if starts_with(raw, '{') {
@@ -335,7 +335,7 @@ fn read_usage(raw: Raw<'_>) -> Result<Option<TokenUsage>, Error> {
     let billed_input = token_count(billed.input_tokens);
     let billed_output = token_count(billed.output_tokens);
     let mut read = TokenUsage {
-        // What is billed is less, but better than nothing.
+        // The billed number is lower, but better than none.
         input_tokens: token_count(tokens.input_tokens).or(billed_input),
         output_tokens: token_count(tokens.output_tokens).or(billed_output),
         reasoning_tokens: token_count(tokens.reasoning_tokens),

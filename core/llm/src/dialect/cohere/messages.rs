@@ -50,7 +50,7 @@ pub(super) struct ImageUrl<'a> {
     url: Cow<'a, str>,
 }
 
-/// A piece of a tool's result, which citations can name.
+/// A part of a tool's result, which citations can name.
 #[derive(Debug, Serialize)]
 pub(super) struct Document<'a> {
     data: Data<'a>,
@@ -88,7 +88,7 @@ pub(super) fn encode<'a>(
             .map(|content| ChatMessage::System { content }),
     );
     let exchanges = exchanges(messages);
-    // What the model thought belongs to the turn that it is at; of earlier turns only what it said counts.
+    // Thinking belongs to the turn in progress; of earlier turns only the answers count.
     let turn = exchanges
         .iter()
         .rposition(|exchange| matches!(exchange, Exchange::User(_)));
@@ -118,12 +118,12 @@ pub(super) fn encode<'a>(
 }
 
 impl<'a> Assistant<'a> {
-    /// The message; `None` where the model neither said anything nor asked for tools.
+    /// Builds the message; `None` if the model gave neither text nor a call.
     fn new(answer: &[&'a Message], with_thinking: bool) -> Option<Self> {
         let mut assistant = Self::default();
         for message in answer {
             match message {
-                // What another provider has sealed is not this model's own.
+                // Reasoning sealed by another provider is not this model's own.
                 Message::Reasoning(message)
                     if message.content.is_empty() || message.encrypted_value.is_some() => {}
                 Message::Reasoning(message) if is_tool_plan(message) => {
@@ -187,7 +187,7 @@ pub(super) fn takes(part: &ContentPart) -> bool {
 }
 
 impl<'a> Part<'a> {
-    /// Returns the part, or a description in words if the format has no such part.
+    /// Returns the part, or a text description if the format has no such part.
     fn new(part: &'a ContentPart) -> Option<Self> {
         let url = match part {
             ContentPart::Image(MediaPart {
@@ -209,7 +209,7 @@ impl<'a> Part<'a> {
     }
 }
 
-/// A result in one piece is text, one in parts is a document for each.
+/// Returns a result: one text is text, several parts are a document each.
 fn result_content(result: &ToolMessage) -> Content<'_> {
     match &result.content {
         MessageContent::Parts(parts) if !parts.is_empty() && result.error.is_none() => {

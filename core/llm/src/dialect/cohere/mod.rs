@@ -4,10 +4,10 @@
 //!
 //! The mapping of a stream to events:
 //! - text blocks are the assistant's message, thinking blocks are reasoning messages;
-//! - the tool plan, what the model says to itself before it calls tools, is a reasoning message whose metadata has
-//!   `toolPlan`: true. It goes back as the `tool_plan` of the message with the calls;
+//! - the tool plan, the model's note to itself before it calls tools, is a reasoning message whose metadata has
+//!   `toolPlan`: true. It is sent back as the `tool_plan` of the message with the calls;
 //! - a citation is a `CUSTOM` event named `citation` with the provider's object;
-//! - `RUN_FINISHED` carries the token usage, what was billed as `billedInputTokens` and `billedOutputTokens` beside it,
+//! - `RUN_FINISHED` carries the token usage (with the billed tokens as `billedInputTokens` and `billedOutputTokens`),
 //!   and the provider's finish reason as `stopReason` in its metadata;
 //! - an answer that ends with `ERROR` or `TIMEOUT` is a `RUN_ERROR`.
 

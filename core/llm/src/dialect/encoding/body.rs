@@ -5,8 +5,8 @@ use serde::Serialize;
 use serde::ser::SerializeMap;
 use serde_json::{Map, Value};
 
-/// A `POST` of JSON to the endpoint's address with `path` appended. `key` is the header that carries the key, and what
-/// stands before the key in it; `accept` is the media type of the stream.
+/// Builds a `POST` of JSON to the endpoint's address with `path` appended. `key` is the header that carries the key,
+/// and the prefix of its value; `accept` is the media type of the stream.
 pub(in super::super) fn json_request<T: Serialize>(
     request: &ModelRequest<'_>,
     path: &str,
@@ -99,7 +99,7 @@ impl<'a, M: SerializeMap> Fields<'a, M> {
         self.put(name, &value)
     }
 
-    /// Puts the tools, if there are any. Those that the app has in its own field of that name come behind them.
+    /// Adds the tools, if there are any. The app's own entries in the field of that name follow them.
     pub(in super::super) fn put_tools<T: Serialize>(
         &mut self,
         tools: &[T],

@@ -2,7 +2,7 @@ use crate::event::{ContentPart, MediaPart, Source, extension_of};
 use serde_json::Value;
 use std::borrow::Cow;
 
-/// A part in words, for where only text may stand: an address still helps the model, bytes do not.
+/// Describes a part where only text is allowed: an address still helps the model, bytes do not.
 pub(crate) fn as_text(part: &ContentPart) -> Option<Cow<'_, str>> {
     let (kind, part) = match part {
         ContentPart::Text(part) => return Some(Cow::Borrowed(&part.text)),

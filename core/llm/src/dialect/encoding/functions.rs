@@ -1,4 +1,4 @@
-//! Tools and calls in the shape that Chat Completions has them, which other formats took over.
+//! Tools and calls in the form of Chat Completions, which other formats have adopted.
 
 use crate::event::{ToolCall, ToolDefinition};
 use serde::Serialize;

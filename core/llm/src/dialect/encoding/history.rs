@@ -3,7 +3,7 @@ use crate::event::{Message, TextualMessage, ToolMessage, UserMessage};
 /// A part of the conversation that most formats treat as one unit.
 #[derive(Debug)]
 pub(in super::super) enum Exchange<'a> {
-    /// The app's instructions, ranking above the user's words.
+    /// The app's instructions, which rank above the user's messages.
     Developer(&'a TextualMessage),
     /// The app's instructions.
     System(&'a TextualMessage),

@@ -1,4 +1,4 @@
-//! What the encoders of several dialects share.
+//! Functions that the encoders of several dialects share.
 
 mod body;
 mod content;
@@ -28,8 +28,8 @@ pub const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'_')
     .remove(b'~');
 
-/// A call's arguments as the text of a JSON object: the ways of saying that there are none are `{}`, half of a
-/// surrogate pair is U+FFFD, and what is not an object goes as the field `raw` of one.
+/// Returns a call's arguments as the text of a JSON object. All forms of empty arguments become `{}`, a lone surrogate
+/// becomes U+FFFD, and a value that is not an object becomes the field `raw` of one.
 pub(super) fn arguments(raw: &str) -> Cow<'_, str> {
     let trimmed = raw.trim();
     if matches!(trimmed, "" | "null") {
@@ -53,7 +53,7 @@ pub(super) fn parameters(tool: &ToolDefinition) -> Cow<'_, Value> {
     }
 }
 
-/// The tools on offer, or none if there is none to choose from.
+/// Returns the tools on offer; `None` if there are none to choose from.
 pub(super) fn tools<'a>(request: &ModelRequest<'a>) -> Option<&'a [ToolDefinition]> {
     (!request.tools.is_empty()).then_some(request.tools)
 }

@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 /// The message of a failure that has none.
 const NO_REASON: &str = "The tool failed and did not say why.";
 
-/// What the model is told of a tool that failed. As JSON it is an object that no one takes for a result: most formats
-/// have no other place for it, and Gemini asks for this very object.
+/// A tool's failure for the model. As JSON it is an object that cannot be mistaken for a result: most formats have no
+/// other place for it, and Gemini asks for exactly this object.
 ///
 /// Source: <https://ai.google.dev/api/caching#FunctionResponse>, "response".
 #[derive(Debug, Serialize)]
@@ -23,7 +23,7 @@ pub(in super::super) struct Failure<'a> {
 }
 
 impl<'a> Failure<'a> {
-    /// The failure that the message tells of, if it does. Parts that go beside it are no words of it.
+    /// Returns the message's failure, if it has one. Parts that are sent next to the result are left out.
     pub(in super::super) fn of(
         message: &'a ToolMessage,
         goes_beside: impl Fn(&ContentPart) -> bool,
@@ -40,7 +40,7 @@ impl<'a> Failure<'a> {
         Some(Self { error, output })
     }
 
-    /// The same in words, for a format that marks the result as an error.
+    /// Returns the failure as text, for a format that marks the result as an error.
     pub(in super::super) fn into_words(self) -> Cow<'a, str> {
         match self.output {
             None => self.error,
@@ -64,7 +64,7 @@ fn is_error_object(text: &str) -> bool {
             .is_ok_and(|fields| fields.contains_key("error"))
 }
 
-/// A tool's result in words; its failure as JSON. Parts that go beside it are left out.
+/// Returns a tool's result as text, or its failure as JSON. Parts that are sent next to the result are left out.
 pub(in super::super) fn result_text(
     message: &ToolMessage,
     goes_beside: impl Fn(&ContentPart) -> bool,

@@ -16,7 +16,7 @@ pub enum ApiErrorKind {
     NotFound,
     /// The provider is at fault: try again later.
     Unavailable,
-    /// The provider or the model has too much to do: try again later, or another model.
+    /// The provider or the model is overloaded: try again later, or another model.
     Overloaded,
     /// The conversation is longer than the model can read: shorten it.
     ContextTooLong,

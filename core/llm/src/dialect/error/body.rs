@@ -46,7 +46,7 @@ impl Report {
         if let Some(body) = value {
             report.collect(body);
         }
-        // That nothing is left to pay with says more than any other code.
+        // An exhausted balance is more specific than any other code.
         let used_up = |term: &&String| is_used_up(Some(term), "");
         if let Some(term) = report.terms.iter().find(used_up) {
             report.code = Some(term.clone());
@@ -149,7 +149,7 @@ fn inner(body: &Value) -> &Value {
         .unwrap_or(body)
 }
 
-/// Returns what the provider behind a gateway answered (OpenRouter's `metadata.raw`), if it is JSON. Only one gateway
+/// Returns the answer of the provider behind a gateway (OpenRouter's `metadata.raw`), if it is JSON. Only one gateway
 /// deep: an upstream's own `metadata` is left out.
 fn upstream(error: &Value) -> Option<Value> {
     let mut upstream: Value = serde_json::from_str(error["metadata"]["raw"].as_str()?).ok()?;
@@ -161,7 +161,8 @@ fn upstream(error: &Value) -> Option<Value> {
     upstream.is_object().then_some(upstream)
 }
 
-/// Words as they are; of a list of what is wrong with a request, each entry's place and words; any other JSON as text.
+/// Returns a text unchanged. Of a list of validation errors it returns each entry's place and message; of any other
+/// JSON its text.
 fn words(value: &Value) -> String {
     let listed = value.get("detail").unwrap_or(value);
     let entries = listed.as_array().and_then(|entries| {
@@ -175,7 +176,7 @@ fn words(value: &Value) -> String {
     }
 }
 
-/// One entry of a validation error: `{"loc":["body","model"],"msg":"Field required"}`.
+/// Formats one entry of a validation error: `{"loc":["body","model"],"msg":"Field required"}`.
 fn entry(entry: &Value) -> Option<String> {
     let words = entry.get("msg")?.as_str()?;
     let place = entry.get("loc").and_then(Value::as_array);

@@ -1,4 +1,4 @@
-//! Which kind an error is of: first by the provider's codes, then by its words, last by the HTTP status.
+//! Determines the kind of an error: first by the provider's codes, then by its message, last by the HTTP status.
 //!
 //! Sources: the providers' error pages:
 //! <https://platform.openai.com/docs/guides/error-codes>, <https://docs.anthropic.com/en/api/errors>,
@@ -19,7 +19,7 @@ pub(super) fn of(status: u16, report: &Report) -> ApiErrorKind {
         codes.filter(|code| *code != status).find_map(of_status)
     });
     match (by_words, by_status) {
-        // A server that fails may talk of anything, but these words are plain.
+        // A failing server's message may be anything, but these phrases are clear.
         (Some(kind @ (Overloaded | ContextTooLong | UnreadableOutput)), _) => kind,
         (_, Some(Unavailable)) => Unavailable,
         // "Not found" and "invalid" are too weak to stand against a status.
@@ -29,14 +29,14 @@ pub(super) fn of(status: u16, report: &Report) -> ApiErrorKind {
     }
 }
 
-/// Nothing for a status that only says that something is wrong with the request, or that nothing is.
+/// Returns `None` for a status that only means that the request is wrong, or that nothing is.
 fn of_status(status: u16) -> Option<ApiErrorKind> {
     Some(match status {
         401 | 403 => Authentication,
         402 | 429 => RateLimit,
         404 => NotFound,
         413 => ContextTooLong,
-        // A long job at NVIDIA, to be asked for again.
+        // A long job at NVIDIA, which the client should ask for again.
         202 | 408 | 409 => Unavailable,
         529 => Overloaded,
         500..=599 => Unavailable,
@@ -44,7 +44,7 @@ fn of_status(status: u16) -> Option<ApiErrorKind> {
     })
 }
 
-/// By the provider's codes and words alone; `None` if they say nothing.
+/// Returns the kind by the provider's codes and message alone; `None` if they do not determine it.
 pub(super) fn of_words(report: &Report) -> Option<ApiErrorKind> {
     let by_number = || {
         let mut codes = report.terms.iter().filter_map(|term| term.parse().ok());
@@ -52,7 +52,8 @@ pub(super) fn of_words(report: &Report) -> Option<ApiErrorKind> {
     };
     let message = report.message.to_lowercase();
     let said = |phrases: &[&str]| phrases.iter().any(|phrase| message.contains(phrase));
-    // A strong code wins over words, words over codes that say little (`invalid_request_error`, 400, 403).
+    // A specific code takes precedence over the message, the message over general codes (`invalid_request_error`, 400,
+    // 403).
     let codes = || report.terms.iter().filter_map(|term| of_code(term));
     let by_code = codes()
         .find(|kind| !matches!(kind, BadRequest | NotFound))
@@ -137,7 +138,7 @@ const UNREADABLE: &[&str] = &[
     "failed to validate json",
 ];
 
-/// What the words of a proxy begin with whose server is gone.
+/// The prefixes of a proxy's message when its server is down.
 const OF_SERVER: &[&str] = &[
     "error",
     "upstream",
@@ -149,7 +150,7 @@ const OF_SERVER: &[&str] = &[
     "no healthy upstream",
 ];
 
-/// Returns whether plain words are those of a server or a proxy that fails.
+/// Returns whether a plain text is the message of a failing server or proxy.
 pub(super) fn is_of_server(message: &str) -> bool {
     let message = message.to_lowercase();
     OF_SERVER.iter().any(|start| message.starts_with(start))

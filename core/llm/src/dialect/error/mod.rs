@@ -59,7 +59,8 @@ impl ApiError {
 }
 
 impl ApiErrorKind {
-    /// The kind of a failure that a stream reported, by the peer's code and words; `None` if neither says.
+    /// Returns the kind of a failure that a stream reported, by the peer's code and message; `None` if neither
+    /// determines it.
     #[must_use]
     pub fn of_stream(code: Option<&str>, message: &str) -> Option<Self> {
         kind::of_words(&Report::new(message.to_owned(), code.map(str::to_owned)))

@@ -129,7 +129,7 @@ impl StreamError {
         if let Some(reason) = stop_reason {
             metadata.insert("stopReason".to_owned(), reason.into());
         }
-        // Only what the words and the code do not tell.
+        // Only the fields that the message and the code do not have.
         let told = Report::new(message.clone(), code.clone());
         if kind != kind::of_words(&told)
             && let Some(kind) = kind
@@ -194,7 +194,7 @@ fn says_error(frame: &Map<String, Value>) -> bool {
     let has_words = ["message", "detail"]
         .iter()
         .any(|name| field(name).as_str().is_some_and(|words| !words.is_empty()));
-    // FastAPI's whole body.
+    // The complete body of FastAPI.
     let is_detail = frame.len() == 1
         && match field("detail") {
             Value::String(words) => !words.is_empty(),

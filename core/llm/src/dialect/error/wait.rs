@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// What stands before a wait in the providers' words.
+/// The phrases before a wait in the providers' messages.
 const BEFORE: [&str; 6] = [
     "try again in ",
     "try again after ",
@@ -12,10 +12,10 @@ const BEFORE: [&str; 6] = [
     "reset in ",
 ];
 
-/// A week: what is longer is no wait.
+/// A week: anything longer is not a wait.
 const MAX_SECONDS: f64 = 7.0 * 86_400.0;
 
-/// The wait that a sentence asks for: Groq's and OpenAI's "Please try again in 7.66s.", Azure's "retry after 20
+/// Returns the wait that a sentence asks for: Groq's and OpenAI's "Please try again in 7.66s.", Azure's "retry after 20
 /// seconds".
 pub(super) fn in_words(message: &str) -> Option<Duration> {
     let message = message.to_ascii_lowercase();

@@ -31,7 +31,7 @@ pub(super) struct Chunk<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DeltaKind {
     pub(super) is_thought: bool,
-    /// Which counts are there.
+    /// The counts that are present.
     has: [bool; COUNTS],
 }
 
@@ -49,7 +49,7 @@ pub(super) enum Piece<'a> {
     Thought(Signed<'a>),
     Call(Call<'a>),
     Custom(&'static str, Value),
-    /// A part of another kind, whole: it goes back as it came.
+    /// A complete part of another kind, which is sent back unchanged.
     Kept(&'static str, Map<String, Value>),
 }
 
@@ -304,7 +304,7 @@ impl<'a> Chunk<'a> {
             ("toolResponse", part.tool_response),
         ] {
             if let Some(content) = value(kind) {
-                // Thoughts are for reading: only what is signed goes back.
+                // Thoughts are for the user: only signed ones are sent back.
                 self.pieces
                     .push(if is_true(part.thought) && signature.is_none() {
                         Piece::Custom(name, content)
@@ -369,7 +369,7 @@ impl<'a> WirePartialArg<'a> {
                 _ => return Ok(None),
             }
         } else {
-            // As JSON has it, `nullValue` is null, which is as good as absent.
+            // In JSON `nullValue` is null, which is treated as absent.
             PartialValue::Plain(Value::Null)
         };
         Ok(Some(PartialArg { path, value }))

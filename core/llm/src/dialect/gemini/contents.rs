@@ -15,13 +15,13 @@ use serde_json::value::{RawValue, to_raw_value};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// What Gemini takes for a signature where there is none: in calls of another model, or put in by the app.
+/// The value that Gemini accepts instead of a signature, for calls of another model or of the app.
 ///
 /// Source: <https://ai.google.dev/gemini-api/docs/thought-signatures>, "FAQs".
 const NO_SIGNATURE: &str = "skip_thought_signature_validator";
 
-/// Returns what stands in front of the conversation: the app's instructions wherever they are, since a content is
-/// either the user's or the model's.
+/// Returns the text before the conversation: the app's instructions, wherever they are, since a content is either the
+/// user's or the model's.
 pub(super) fn system<'a>(request: &ModelRequest<'a>) -> Vec<Part<'a>> {
     let own = request.messages.iter().filter_map(|message| match message {
         Message::Developer(message) | Message::System(message) => Some(message.content.as_str()),
@@ -74,7 +74,7 @@ pub(super) fn contents<'a>(request: &ModelRequest<'a>) -> Vec<Content<'a>> {
             continue;
         }
         match contents.last_mut() {
-            // The user's words behind results, or behind an answer that said nothing.
+            // The user's text after results, or after an empty answer.
             Some(Content {
                 role: before,
                 parts: said,
@@ -96,7 +96,7 @@ fn open<'a>(sealed: Option<&'a str>, endpoint: &Endpoint) -> Option<Seal<'a>> {
     sealed::open(sealed, &endpoint.provider, Dialect::Gemini)
 }
 
-/// Thoughts are for reading: only what is signed goes back.
+/// Adds a thought, if it is signed: unsigned thoughts are only for the user.
 fn thought<'a>(message: &'a ReasoningMessage, endpoint: &Endpoint, parts: &mut Vec<Part<'a>>) {
     if let Some(seal) = open(message.encrypted_value.as_deref(), endpoint) {
         text(&message.content, Some(true), seal, parts);
@@ -142,7 +142,7 @@ fn answer<'a>(
     }
 }
 
-/// Text in the parts it came in, as far as these are signed.
+/// Adds text in its original parts, as far as these are signed.
 fn text<'a>(text: &'a str, thought: Option<bool>, seal: Seal<'a>, parts: &mut Vec<Part<'a>>) {
     let length = seal.length.unwrap_or(text.len());
     let split = text.len().checked_sub(length);
@@ -173,7 +173,7 @@ fn trailing<'a>(signature: Option<Cow<'a, str>>, parts: &mut Vec<Part<'a>>) {
     }));
 }
 
-/// Leaves out what Gemini ran itself and did not come to the end of, as in an answer that was cut off.
+/// Removes Gemini's own tool calls without a result, as in an answer that was cut off.
 fn drop_unanswered(parts: &mut Vec<Part<'_>>) {
     let mut open = BTreeMap::new();
     let mut whole: Vec<_> = parts.iter().map(|part| part.kept.is_empty()).collect();
@@ -246,8 +246,8 @@ fn responses<'a>(
     ordered.into_values().collect()
 }
 
-/// A response is an object: the tool's own if it gave one, else its words under `result`, or under `error`. Media may
-/// go beside it.
+/// Returns a response, which is an object: the tool's own if it returned one; otherwise its text under `result` or
+/// `error`. Media may go next to it.
 ///
 /// Source: <https://ai.google.dev/api/caching#FunctionResponse>.
 fn response(result: &ToolMessage, takes_media: bool) -> Box<RawValue> {

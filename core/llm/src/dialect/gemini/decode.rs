@@ -14,18 +14,18 @@ use std::borrow::Cow;
 
 /// Decodes Gemini's streams.
 ///
-/// It holds no text but the arguments of a call that comes in pieces, and the last signatures.
+/// It holds no text except the arguments of a call that comes in fragments, and the last signatures.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Decoder {
     answer: AnswerWriter,
     last: Last,
-    /// The arguments of the call that comes in pieces.
+    /// The arguments of the call that comes in fragments.
     assembly: Option<Assembly>,
     /// The slot of that call, once it has begun.
     open_call: Option<usize>,
 }
 
-/// The last thing that was said, which a signature without text belongs to, and what goes back with it.
+/// The last emitted item, which a signature without text belongs to, and its seal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Last {
     what: What,
@@ -41,14 +41,14 @@ enum What {
     Call(usize),
 }
 
-/// What a frame comes to, now that the calls in pieces are put together.
+/// A step of a frame, after the fragments of calls are joined.
 enum Step<'a> {
     Emit(Piece<'a>),
     /// A call begins, without its arguments.
     Begin(Call<'a>),
     /// The signature of the call that has begun.
     Sign(Cow<'a, str>),
-    /// The call that has begun is whole: its arguments.
+    /// The call that has begun is complete, with these arguments.
     End(Cow<'a, str>),
     Odd(&'static str),
 }
@@ -110,7 +110,7 @@ impl Decoder {
         }
     }
 
-    /// Takes what the answer costs so far, under the name of the model that it has already: each frame counts anew.
+    /// Takes the usage of the answer so far. Each frame has the total, so the model's name is kept.
     fn count(&mut self, mut usage: TokenUsage) {
         let before = self.answer.usage.take();
         usage.model = before.and_then(|before| before.model);
@@ -118,7 +118,7 @@ impl Decoder {
         self.answer.name_usage();
     }
 
-    /// Puts calls in pieces together. Nothing is said here, so a frame with too much in it says nothing at all.
+    /// Joins the fragments of calls. Nothing is emitted here, so that a frame over the limit emits nothing at all.
     fn steps<'a>(&mut self, pieces: Vec<Piece<'a>>) -> Result<Vec<Step<'a>>, DecodeError> {
         let mut steps = Vec::with_capacity(pieces.len());
         let mut calls = 0;
@@ -201,7 +201,7 @@ impl Decoder {
                 }
             }
             Step::Sign(signature) => {
-                // Said of another thing meanwhile, it cannot be told apart from that.
+                // If another item has begun meanwhile, the signature cannot be assigned.
                 if self.last.what == self.open_call.map_or(What::Nothing, What::Call) {
                     self.last.seal.thought_signature = owned(Some(signature));
                     self.seal(sink)?;
@@ -252,7 +252,7 @@ impl Decoder {
         Ok(())
     }
 
-    /// A part that is neither said nor a call: told to the app, and kept in a message of its own.
+    /// Handles a part that is neither text nor a call: it is reported to the app, and kept in a message of its own.
     fn keep(
         &mut self,
         name: &str,
@@ -344,7 +344,7 @@ impl FrameReader for Decoder {
         self.answer.is_over()
     }
 
-    /// Of an empty one there is nothing to read.
+    /// Reads an error frame; an empty one has nothing to read.
     fn error(&mut self, data: &[u8], sink: &mut dyn Sink) -> Option<Result<(), DecodeError>> {
         let error = (!data.is_empty()).then(|| StreamError::read(data))?;
         Some(self.fail(error, sink))

@@ -56,7 +56,7 @@ impl Serialize for Body<'_> {
     }
 }
 
-/// Returns what stands beside tools of the app's.
+/// Returns the configuration for requests with tools of the app.
 fn tool_config(request: &ModelRequest<'_>) -> Map<String, Value> {
     let settings = request.settings;
     let calling = match &settings.tool_choice {
@@ -68,14 +68,14 @@ fn tool_config(request: &ModelRequest<'_>) -> Map<String, Value> {
     let mut config = Map::new();
     config.extend(calling.map(|calling| ("functionCallingConfig".to_owned(), calling)));
     if own_tools(settings).iter().any(model::is_built_in) && !model::is_vertex(request.endpoint) {
-        // Without it a request with tools of both kinds is refused.
+        // Without this, a request with tools of both kinds is refused.
         config.insert("includeServerSideToolInvocations".to_owned(), true.into());
     }
     config
 }
 
-/// A tool. Its arguments are described by `parametersJsonSchema`, not by `parameters`: that takes a JSON Schema as it
-/// is, with references, unions and bounds, of which the older field refuses all that OpenAPI's subset lacks.
+/// Returns a tool. Its arguments are described by `parametersJsonSchema`, not by `parameters`. The former accepts a
+/// JSON Schema with references, unions and bounds; the older field refuses all keywords outside of OpenAPI's subset.
 fn declaration(tool: &ToolDefinition) -> Value {
     let mut declaration = json!({"name": tool.name});
     if !tool.description.is_empty() {

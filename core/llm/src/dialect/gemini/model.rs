@@ -1,4 +1,4 @@
-//! What a request has to know of its model: its name says it.
+//! The features of a model that a request depends on, by the model's name.
 
 use crate::provider::{Endpoint, ReasoningEffort};
 use serde_json::{Map, Value, json};
@@ -46,7 +46,7 @@ pub(super) fn is_vertex(endpoint: &Endpoint) -> bool {
     endpoint.base_url.contains("aiplatform.googleapis.com")
 }
 
-/// Returns how much the model is to think. Its thoughts are asked for, unless it should have none.
+/// Returns the amount of thinking. The request asks for the model's thoughts, unless it should have none.
 ///
 /// Source: <https://ai.google.dev/gemini-api/docs/thinking>, "Thinking levels" and "Thinking budgets".
 pub(super) fn thinking(model: &str, effort: ReasoningEffort) -> Value {
@@ -58,7 +58,7 @@ pub(super) fn thinking(model: &str, effort: ReasoningEffort) -> Value {
             ReasoningEffort::Off if is_pro => "low",
             ReasoningEffort::Off => "minimal",
             ReasoningEffort::Low => "low",
-            // The first of them knows two levels.
+            // The first of these models knows two levels.
             ReasoningEffort::Medium if model.contains("gemini-3-pro") => "high",
             ReasoningEffort::Medium => "medium",
             ReasoningEffort::High => "high",

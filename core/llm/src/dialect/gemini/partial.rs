@@ -1,18 +1,19 @@
-//! Arguments that come in pieces, each with the place it belongs to: Vertex AI's `partialArgs`.
+//! Arguments in fragments, each with its place: Vertex AI's `partialArgs`.
 
 use super::super::{AnswerLimit, DecodeError};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 
-/// The most bytes that the arguments of one call may take, about: what an answer may bring, and its places beside.
+/// The approximate maximum size of the arguments of one call, in bytes: the limit of an answer, and the places in
+/// addition.
 const LIMIT: usize = 33 * 1024 * 1024;
 
-/// What a value costs beside its own bytes.
+/// The size of a value in addition to its own bytes.
 const VALUE: usize = 64;
 
-/// The most items of a list that may be left out by a piece, to come later: a place is a number of the peer's, never a
-/// size to make room for.
+/// The maximum number of list items that a fragment may skip, to come later: a place is a number from the peer, and
+/// must not decide how much memory is allocated.
 const GAP: usize = 16;
 
 /// The maximum depth of a path.
@@ -21,7 +22,7 @@ const MAX_DEPTH: usize = 64;
 /// A part of the arguments.
 #[derive(Debug)]
 pub(super) struct PartialArg<'a> {
-    /// Where it belongs: a JSON path such as `$.list[0].name`.
+    /// The place: a JSON path such as `$.list[0].name`.
     pub(super) path: Cow<'a, str>,
     pub(super) value: PartialValue<'a>,
 }
@@ -47,7 +48,7 @@ enum Step<'a> {
 }
 
 impl Assembly {
-    /// Begins with the arguments that came whole, if any did.
+    /// Begins with the arguments that came complete, if any did.
     pub(super) fn new(arguments: Option<&str>) -> Self {
         let whole: Option<Map<String, Value>> =
             arguments.and_then(|text| serde_json::from_str(text).ok());
@@ -57,10 +58,10 @@ impl Assembly {
         }
     }
 
-    /// Puts a piece in its place. `false` where there is no such place.
+    /// Puts a fragment in its place. Returns `false` if there is no such place.
     ///
     /// # Errors
-    /// There is too much of it.
+    /// The arguments are too large.
     pub(super) fn put(&mut self, piece: &PartialArg<'_>) -> Result<bool, DecodeError> {
         let Some(steps) = steps(&piece.path) else {
             return Ok(false);
@@ -82,7 +83,7 @@ impl Assembly {
                 grow(weight, text.len())?;
                 *place = Value::String(text.to_string());
             }
-            // It says only that there is something.
+            // The fragment only states that there is a value.
             (PartialValue::Plain(Value::Null), _) => {}
             (PartialValue::Plain(value), place) => *place = value.clone(),
         }
@@ -103,7 +104,7 @@ fn grow(weight: &mut usize, more: usize) -> Result<(), DecodeError> {
     Ok(())
 }
 
-/// The value at one more step, made if it is not there yet. `None` where something else is there.
+/// Returns the value one step further, creating it if needed; `None` if another value is there.
 fn enter<'v>(
     place: &'v mut Value,
     step: Step<'_>,
@@ -137,7 +138,7 @@ fn enter<'v>(
     })
 }
 
-/// The steps of a path behind its `$`: at least one. `None` where it is no such path.
+/// Returns the steps of a path after its `$`: at least one. Returns `None` for an invalid path.
 fn steps(path: &str) -> Option<Vec<Step<'_>>> {
     let mut rest = path.strip_prefix('$')?;
     let mut steps = Vec::new();
@@ -166,7 +167,7 @@ fn steps(path: &str) -> Option<Vec<Step<'_>>> {
     (!steps.is_empty()).then_some(steps)
 }
 
-/// A key up to its closing quote, and what stands behind it. A backslash makes the next character plain.
+/// Splits a key at its closing quote from the text after it. A backslash makes the next character plain.
 fn quoted(text: &str, quote: char) -> Option<(Cow<'_, str>, &str)> {
     let mut key = String::new();
     let mut chars = text.char_indices();

@@ -1,4 +1,4 @@
-//! The parts that contents are made of.
+//! The parts of contents.
 
 use super::super::encoding::as_text;
 use crate::event::{ContentPart, MediaPart, MessageContent, Source};
@@ -34,7 +34,7 @@ pub(super) struct Part<'a> {
     pub(super) function_response: Option<FunctionResponse<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) thought_signature: Option<Cow<'a, str>>,
-    /// A part of the model's that goes back as it came.
+    /// A part of the model that is sent back unchanged.
     #[serde(flatten)]
     pub(super) kept: Map<String, Value>,
 }
@@ -112,7 +112,7 @@ impl<'a> Part<'a> {
         Self::inline(part).filter(|_| is_taken)
     }
 
-    /// Returns the part, or a description in words if Gemini has no such part; `None` for empty text.
+    /// Returns the part, or a text description if Gemini has no such part; `None` for empty text.
     fn new(part: &'a ContentPart, endpoint: &Endpoint) -> Option<Self> {
         let file = |file_uri: Cow<'a, str>, mime_type: &'a Option<String>| Self {
             file_data: Some(FileData {

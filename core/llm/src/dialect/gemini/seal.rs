@@ -12,13 +12,13 @@ pub(super) struct Seal<'a> {
     /// The signature of the call, or of the last part of the text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) thought_signature: Option<Cow<'a, str>>,
-    /// How many bytes the signed part has, at the end of the text.
+    /// The length of the signed part in bytes, at the end of the text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) length: Option<usize>,
-    /// The signature of a part without text that came right behind.
+    /// The signature of a part without text that followed directly.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) trailing: Option<Cow<'a, str>>,
-    /// The part that the message stands for, as it came.
+    /// The original part that the message represents.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) part: Option<Map<String, Value>>,
 }

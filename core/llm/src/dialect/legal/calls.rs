@@ -14,19 +14,18 @@ const NO_RESULT: &str = "There is no result: the call was not carried out to its
 /// history a result is right after the message with its call, even if the model continued before it saw the result.
 #[derive(Default)]
 struct AnswerSpan {
-    /// The run of the hop that it comes from, if its messages say so.
+    /// The run of the answer's hop, if its messages name it.
     run: Option<String>,
-    /// Where its last message is that is sent: one that says something or asks for a tool, or what the model thought
-    /// behind it.
+    /// The index of its last message that is sent: one with text or a call, or the model's reasoning after it.
     last: Option<usize>,
-    /// Of each of its calls, in order, where the result is.
+    /// The index of the result of each of its calls, in order.
     results: Vec<Option<usize>>,
-    /// Whether results have come: what comes behind them is another answer, unless it is of the same hop.
+    /// Whether results have followed: a message after them belongs to another answer, unless it is of the same hop.
     has_results: bool,
 }
 
-/// Gives every call its one result, right behind the answer that asked for it, and its own id; drops the other results,
-/// and reasoning that nothing came of.
+/// Gives every call exactly one result, right after the answer that asked for it, and a unique id. Drops the other
+/// results, and reasoning without an answer.
 pub(super) fn pair(history: &mut History<'_>, rules: &Rules<'_>) {
     let (answers, places) = answers(history, rules);
     let mut ids = Ids::new(rules.call_ids);
@@ -41,7 +40,7 @@ pub(super) fn pair(history: &mut History<'_>, rules: &Rules<'_>) {
             continue;
         };
         if answer.last.is_none_or(|last| last < at) {
-            // Reasoning that nothing came of.
+            // Reasoning without an answer.
             continue;
         }
         rename(&mut message, &mut ids);
@@ -97,7 +96,7 @@ fn answers(history: &History<'_>, rules: &Rules<'_>) -> (Vec<AnswerSpan>, Vec<Op
             let place = answers.len().saturating_sub(1);
             places[at] = Some(place);
             let answer = &mut answers[place];
-            // What the model thought of an answer that was cut off has no run that said anything.
+            // The reasoning of an answer that was cut off has no run with an answer.
             let is_late_thought = matches!(**message, Message::Reasoning(_))
                 && rules.takes_late_reasoning
                 && answer.last.is_some()
@@ -169,7 +168,8 @@ fn no_result(call: &ToolCallId) -> Message {
     })
 }
 
-/// Gives every call without a result one, behind the message that asked and the results that follow it. All else stays.
+/// Gives every call without a result one, after the message that asked and the results that follow it. All else is
+/// unchanged.
 pub(super) fn answer_all(history: &mut History<'_>) {
     let mut answered: BTreeSet<ToolCallId> = BTreeSet::new();
     // From the end, and so the other way round.

@@ -115,7 +115,8 @@ fn is_object(arguments: &str) -> bool {
             && repair_surrogates(arguments).is_none())
 }
 
-/// The content without blank parts, and in words what is not taken; `None` if it is as it should be.
+/// Returns the content without blank parts, and with descriptions of parts that are not accepted; `None` if there is
+/// nothing to change.
 fn cleaned(
     content: &MessageContent,
     rules: &Rules<'_>,

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) struct Ids {
     rules: CallIds,
     taken: BTreeSet<String>,
-    /// By an id that was taken, the salt to begin with: what the lower ones make is taken too.
+    /// The next salt for each id that was taken: the ids that lower salts give are taken too.
     salts: BTreeMap<String, u64>,
 }
 

@@ -109,7 +109,7 @@ fn is_base64(value: &str) -> bool {
     !digits.is_empty() && digits.bytes().all(is_digit)
 }
 
-/// Returns the kinds of the message's parts that the provider does not take and that are described in words.
+/// Returns the kinds of the message's parts that the provider does not accept and that are described as text.
 pub fn untaken(message: &Message, rules: &Rules<'_>) -> Vec<&'static str> {
     let (content, result) = match message {
         Message::User(said) => (&said.content, None),
@@ -129,8 +129,8 @@ pub fn untaken(message: &Message, rules: &Rules<'_>) -> Vec<&'static str> {
     parts.iter().filter(is_told).map(kind).collect()
 }
 
-/// Shows the model what another made, and what its provider has no form of its own for: in a message before the user's
-/// next. What is sealed for the provider behind it goes back as that.
+/// Shows the model media that another one made, and media that its provider has no form of its own for: in a message
+/// before the user's next one. Sealed items of the provider after them are sent back as such.
 pub(super) fn show_made(history: &mut History<'_>, rules: &Rules<'_>) {
     if !history
         .iter()
@@ -188,8 +188,8 @@ pub(super) fn show_made(history: &mut History<'_>, rules: &Rules<'_>) {
     }
 }
 
-/// Puts what tools gave back, and their results have no place for, behind the results: into a message of the user's
-/// that names the calls.
+/// Moves media that a tool returned, and that its result has no place for, after the results: into a user message that
+/// names the calls.
 pub(super) fn show_results(history: &mut History<'_>, rules: &Rules<'_>) {
     let moves = |message: &Message| match message {
         Message::Tool(result) => has_to_move(result, rules),
@@ -226,7 +226,7 @@ fn has_to_move(result: &ToolMessage, rules: &Rules<'_>) -> bool {
     }
 }
 
-/// The result's content with words in the place of what is shown behind it.
+/// Returns the result's content with a text instead of the media that follow it.
 fn without_moved(result: &ToolMessage, rules: &Rules<'_>) -> MessageContent {
     let MessageContent::Parts(parts) = &result.content else {
         return result.content.clone();
@@ -247,7 +247,7 @@ fn text(text: String) -> ContentPart {
     })
 }
 
-/// The name of the tool that was called, which stands in one of the last messages.
+/// Returns the name of the called tool, which is in one of the last messages.
 fn name_of(history: &History<'_>, id: &ToolCallId) -> String {
     let calls = history.iter().rev().filter_map(|message| match &**message {
         Message::Assistant(said) => Some(&said.tool_calls),
@@ -258,7 +258,7 @@ fn name_of(history: &History<'_>, id: &ToolCallId) -> String {
     call.map_or_else(String::new, |call| call.function.name.clone())
 }
 
-/// What is shown behind the results that are being gone through.
+/// The media that are shown after the present results.
 #[derive(Default)]
 struct Shown {
     id: MessageId,

@@ -1,31 +1,30 @@
 //! Normalises any history so that any provider accepts it: after a cancellation, a crash, or a switch of provider
 //! during a conversation.
 //!
-//! The work is shared with the encoders. The encoders bring a history into their format's form: they make one message
-//! of neighbours of one role, put system messages where the format has them, send signatures only to whose they are and
-//! what the format has for those that are missing (Gemini), and leave activities out. The legaliser sees to what must
-//! hold of the history itself, for which [`Rules`] has each provider's word:
+//! The work is shared with the encoders. The encoders convert a history to their format: they merge neighbours of one
+//! role, put system messages where the format has them, send signatures only to the provider that made them and the
+//! format's replacement for missing ones (Gemini), and leave activities out. This module ensures the rules for the
+//! history itself, which [`Rules`] has for each provider:
 //!
-//! - every call is answered once, behind the answer that asked for it, in the order of the calls. A result that comes
-//!   late moves there; one that is missing is made, as an error that says so; of two the first counts; one without a
-//!   call is dropped;
-//! - the ids of calls are unique, and of the provider's charset and length. What is not is rewritten on both sides, from
-//!   the id alone, so that the same history gives the same request; so are the names of tools;
-//! - blank text is dropped where the provider refuses it, and with it a message that says nothing else. A user's
-//!   message is not dropped: it says that it was empty;
-//! - reasoning that nothing came of is dropped: it stands for an answer that was cut off;
-//! - where it must, the history begins with the user, ends with the user or a result, and has an answer between a
-//!   result and the user's next words. What is added says that it is a gap. An answer that Anthropic has paused within
-//!   its own tools may end it;
-//! - where system messages must come first, they are moved there, in their order, as Anthropic's own compatible API
-//!   does;
-//! - media that a tool gave back, and that the format has no place for in a result, come behind the results as a message
-//!   of the user's that names the call;
-//! - media that another model made, and those that the provider has no form of its own for, are shown in a message before the
-//!   user's next;
-//! - media that the provider does not take, or that are in another's store, become words, and so does a refusal.
+//! - every call has exactly one result, after the answer that asked for it, in the order of the calls. A late result
+//!   moves there; a missing one is created, as an error that says so; of two the first counts; one without a call is
+//!   dropped;
+//! - the ids of calls are unique, and have the provider's charset and length. Any other id is rewritten on both sides,
+//!   from the id alone, so that the same history gives the same request; so are the names of tools;
+//! - blank text is dropped if the provider refuses it, and with it a message that has nothing else. A user's message is
+//!   kept, with a text that says that it was empty;
+//! - reasoning without an answer is dropped: its answer was cut off;
+//! - if necessary, the history begins with the user, ends with the user or a result, and has an answer between a result
+//!   and the user's next message. Added messages say that they fill a gap. The history may end with an answer that
+//!   Anthropic has paused within its own tools;
+//! - if system messages must come first, they are moved there, in their order, as Anthropic's own compatible API does;
+//! - media that a tool returned, and that the format has no place for in a result, come after the results as a user
+//!   message that names the call;
+//! - media that another model made, and those that the provider has no form of its own for, are shown in a message
+//!   before the user's next one;
+//! - media that the provider does not accept, or that are in another's store, become text, and so does a refusal.
 //!
-//! An AG-UI agent gets the history as it is, with the results that are missing.
+//! An AG-UI agent gets the history unchanged, with the missing results added.
 
 mod calls;
 mod content;

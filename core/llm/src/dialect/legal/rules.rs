@@ -32,7 +32,7 @@ pub struct Rules<'a> {
     pub begins_with_user: bool,
     /// The last message must be the user's or a result, but for an answer that the provider has paused.
     pub ends_with_input: bool,
-    /// Between a result and the user's next words there must be an answer.
+    /// There must be an answer between a result and the user's next message.
     pub answers_results: bool,
 }
 
@@ -90,7 +90,7 @@ impl Charset {
     }
 }
 
-/// Where no limit is known: a bound all the same.
+/// A bound for providers without a known limit.
 const FREE: CallIds = CallIds {
     least: 1,
     most: 256,
@@ -140,8 +140,8 @@ impl<'a> Rules<'a> {
             },
             Dialect::OpenAiChat => Self {
                 call_ids: CallIds {
-                    // The servers of open models have ids of their own, such as `functions.NAME:0`. OpenRouter hands on
-                    // those of whoever is behind it, and what a model thought names its call by them.
+                    // The servers of open models have ids of their own, such as `functions.NAME:0`. OpenRouter passes
+                    // on the ids of the provider behind it, and the model's reasoning refers to its calls by them.
                     most: match endpoint.provider.as_str() {
                         "groq" | "together" | "fireworks" | "nvidia" | "ollama" => FREE.most,
                         "openrouter" if !endpoint.model.starts_with("openai/") => FREE.most,

@@ -7,9 +7,9 @@ use crate::provider::ReasoningEffort;
 use serde::{Serialize, Serializer};
 use serde_json::json;
 
-/// Encodes Cohere's requests.
+/// Encodes Mistral's requests.
 ///
-/// Its ids of calls are nine letters and digits; a history with others is to be made legal before.
+/// Mistral's ids of calls are nine letters and digits; a history with others must be normalised before.
 pub(in super::super) struct Encoder;
 
 impl Encode for Encoder {
@@ -63,8 +63,8 @@ impl Serialize for Body<'_> {
             response_format(&settings.response_format),
         )?;
         if let Some(effort) = settings.reasoning {
-            // Magistral models always think, and are asked for it by a prompt of Mistral's. The others think if they
-            // are told to, and know no degrees of it.
+            // Magistral models always think, and are asked for it by a prompt of Mistral's. The other models think if
+            // the request says so, without degrees.
             // Source: <https://docs.mistral.ai/capabilities/reasoning>.
             let is_off = effort == ReasoningEffort::Off;
             if !model.starts_with("magistral") {

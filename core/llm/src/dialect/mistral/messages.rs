@@ -41,7 +41,7 @@ pub(super) enum Part<'a> {
     Text {
         text: Cow<'a, str>,
     },
-    /// What the model thought. Mistral wants it back, in all turns.
+    /// The model's reasoning. Mistral needs it back, in all turns.
     Thinking {
         thinking: [Thought<'a>; 1],
         closed: bool,
@@ -75,7 +75,7 @@ pub(super) struct Assistant<'a> {
     content: Content<'a>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tool_calls: Vec<Call<'a>>,
-    /// The model goes on with this very message.
+    /// The model continues this very message.
     #[serde(skip_serializing_if = "is_false")]
     prefix: bool,
 }
@@ -140,13 +140,13 @@ pub(super) fn encode<'a>(
 }
 
 impl<'a> Assistant<'a> {
-    /// The message; `None` where the model neither said anything nor asked for tools.
+    /// Builds the message; `None` if the model gave neither text nor a call.
     fn new(answer: &[&'a Message]) -> Option<Self> {
         let mut parts = Vec::new();
         let mut tool_calls = Vec::new();
         for message in answer {
             match message {
-                // What another provider has sealed is not this model's own.
+                // Reasoning sealed by another provider is not this model's own.
                 Message::Reasoning(message)
                     if !message.content.is_empty() && message.encrypted_value.is_none() =>
                 {
@@ -211,7 +211,7 @@ pub(super) fn takes(part: &ContentPart) -> bool {
 }
 
 impl<'a> Part<'a> {
-    /// Returns the part, or a description in words if the format has no such part.
+    /// Returns the part, or a text description if the format has no such part.
     fn new(part: &'a ContentPart) -> Option<Self> {
         Some(match part {
             ContentPart::Image(part) => match &part.source {

@@ -7,7 +7,7 @@ use crate::event::TokenUsage;
 use crate::wire::Frame;
 use serde::{Deserialize, Serialize};
 
-/// Decodes Ollama's streams. It holds no text: what was said is in the events.
+/// Decodes Ollama's streams. It holds no text: all text is in the events.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Decoder {
     answer: AnswerWriter,

@@ -92,7 +92,7 @@ fn system(text: &str) -> ChatMessage<'_> {
     }
 }
 
-/// Returns what the model said until someone else spoke, in one message; `None` if that is nothing.
+/// Returns the model's messages up to another role's as one message; `None` if they are empty.
 fn answer<'a>(said: &[&'a Message]) -> Option<ChatMessage<'a>> {
     let mut answer = ChatMessage {
         role: "assistant",
@@ -108,7 +108,7 @@ fn answer<'a>(said: &[&'a Message]) -> Option<ChatMessage<'a>> {
                 );
                 answer.tool_calls.extend(calls(message));
             }
-            // What another provider has sealed is not a text of this model's kind.
+            // Reasoning sealed by another provider is not a text of this model's kind.
             Message::Reasoning(message) if message.encrypted_value.is_none() => {
                 append(&mut thinking, &message.content);
             }
@@ -157,7 +157,7 @@ fn result<'a>(message: &'a ToolMessage, names: &BTreeMap<&'a str, &'a str>) -> C
     }
 }
 
-/// The words and the pictures of a content.
+/// Returns the text and the pictures of a content.
 fn said(content: &MessageContent) -> (Cow<'_, str>, Vec<&str>) {
     match content {
         MessageContent::Text(text) => (text.into(), Vec::new()),
@@ -188,7 +188,7 @@ fn picture(part: &ContentPart) -> Option<&str> {
     }
 }
 
-/// The tools on offer: what stands in for a choice of tools, which Ollama has none of.
+/// Returns the tools on offer, which replace a choice of tools: Ollama has none.
 pub(super) fn tools(tools: &[ToolDefinition], settings: &GenerationSettings) -> Vec<Value> {
     tools
         .iter()

@@ -1,5 +1,5 @@
-//! Sound that the model makes: what it says in it comes as text, its samples in pieces. They are shown as one file when
-//! they are whole, as raw samples can be played by nobody who does not know of what kind they are.
+//! Audio that the model makes: its transcript comes as text, its samples in chunks. The samples are shown as one file
+//! when they are complete, since raw samples cannot be played without knowing their format.
 //!
 //! A stream has them as `pcm16` alone: 16 bits, one channel, 24 kHz (<https://platform.openai.com/docs/guides/audio>).
 
@@ -25,7 +25,7 @@ impl Audio {
         self.0.is_empty()
     }
 
-    /// Checks whether there is room for these pieces too.
+    /// Checks that there is room for these chunks too.
     pub(super) fn check(&self, pieces: &[Piece<'_>]) -> Result<(), DecodeError> {
         let more = pieces.iter().map(|piece| match piece {
             Piece::Audio(data) => data.len(),
@@ -37,7 +37,7 @@ impl Audio {
         Ok(())
     }
 
-    /// Takes a piece in base64. Whether it is that.
+    /// Takes a chunk in base64. Returns whether it is valid.
     pub(super) fn add(&mut self, data: &str) -> bool {
         let samples = from_base64(data);
         let is_base64 = samples.is_some();
@@ -45,10 +45,10 @@ impl Audio {
         is_base64
     }
 
-    /// All of it as a WAV file, and nothing is held any more.
+    /// Takes all samples as a WAV file.
     pub(super) fn take(&mut self) -> ContentPart {
         let samples = std::mem::take(&mut self.0);
-        // It is less than MOST_HELD.
+        // The size is less than MOST_HELD.
         let size = samples.len() as u32;
         let mut file = Vec::with_capacity(samples.len() + 44);
         file.extend(b"RIFF");

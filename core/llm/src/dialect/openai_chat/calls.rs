@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 /// bring.
 const MOST_HELD: usize = 32 * 1024 * 1024;
 
-/// A piece of a call, as one item of `delta.tool_calls` has it. What is empty on the wire is absent here.
+/// A fragment of a call: one item of `delta.tool_calls`. A field that is empty on the wire is absent here.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Fragment<'a> {
     pub(super) index: Option<u64>,
@@ -23,8 +23,8 @@ pub(super) struct Fragment<'a> {
 }
 
 impl Fragment<'_> {
-    /// The index of the call that it goes on with, where that hangs on nothing but the index: not where both its id and
-    /// its name may make it another call.
+    /// Returns the index of the call that the fragment continues, if only the index decides that. With both an id and a
+    /// name the fragment may begin another call.
     pub(super) fn goes_on(&self) -> Option<u64> {
         self.index
             .filter(|_| self.id.is_none() || self.name.is_none())
@@ -41,7 +41,7 @@ pub(super) struct Calls {
     batch: usize,
 }
 
-/// Where the ids of calls come from, and the message that they belong to.
+/// The source of the calls' ids, and the message that they belong to.
 type Home<'a> = (&'a HopIds, &'a MessageId);
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -86,7 +86,8 @@ impl Calls {
         Ok(slots)
     }
 
-    /// The call that a fragment goes on with. Its chunk has so many fragments, and there were so many calls before it.
+    /// Returns the call that a fragment continues. `fragments` is the number of fragments in its chunk, `before` the
+    /// number of calls before the chunk.
     fn find(
         &self,
         fragment: &Fragment<'_>,
@@ -97,8 +98,8 @@ impl Calls {
             let Some(&slot) = self.by_index.get(&index) else {
                 return Ok(None);
             };
-            // Some servers number every whole call 0. Others make up a new id for each fragment of one call, but do
-            // not name it again.
+            // Some servers give every complete call the index 0. Others create a new id for each fragment of one call,
+            // but do not repeat its name.
             let other_id = match (&fragment.id, &self.calls[slot].wire_id) {
                 (Some(id), Some(known)) => id != known,
                 _ => false,
@@ -121,7 +122,7 @@ impl Calls {
         if fragment.name.is_some() {
             return Ok(None);
         }
-        // A fragment that says nothing of whose it is. Among calls that began in its own chunk it is the last one's.
+        // A fragment without index, id and name. Among calls that began in its own chunk it belongs to the last one.
         let Some(last) = self.calls.len().checked_sub(1) else {
             return Ok(None);
         };
@@ -185,7 +186,7 @@ impl Calls {
                 call.held.push_str(arguments);
                 return Ok(());
             }
-            // Calls begin in the order in which they came.
+            // Calls begin in the order of their arrival.
             for slot in 0..=slot {
                 self.begin(slot, home, sink)?;
             }
@@ -235,7 +236,7 @@ impl Calls {
         }
     }
 
-    /// The provider's id, or a made one where there is none, or where another call of the hop has it.
+    /// Returns the provider's id, or a made one if it is missing or another call of the hop has it.
     fn unique_id(&self, slot: usize, ids: &HopIds) -> ToolCallId {
         let free = |id: &ToolCallId| self.calls.iter().all(|call| call.id.as_ref() != Some(id));
         let given = self.calls[slot].wire_id.as_deref().map(ToolCallId::from);

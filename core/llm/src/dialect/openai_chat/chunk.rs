@@ -29,9 +29,9 @@ pub(super) struct Chunk<'a> {
     pub(super) finish_reason: Option<Cow<'a, str>>,
     pub(super) usage: Option<TokenUsage>,
     pub(super) error: Option<StreamError>,
-    /// Whether a `message` says it, in place of a `delta`: what was said so far, all of it.
+    /// Whether the chunk has a `message` instead of a `delta`, which is the complete message so far.
     pub(super) is_whole: bool,
-    /// What changes from chunk to chunk, and says nothing.
+    /// Fields that change from chunk to chunk without a meaning.
     passed: [Raw<'a>; 5],
 }
 
@@ -96,7 +96,7 @@ struct WireChoice<'a> {
     delta: Raw<'a>,
     #[serde(borrow)]
     finish_reason: Raw<'a>,
-    /// In place of the delta, or beside it: of servers that only seem to stream.
+    /// Instead of the delta, or in addition to it: from servers that only seem to stream.
     #[serde(borrow)]
     message: Raw<'a>,
     /// Moonshot's.
@@ -105,7 +105,7 @@ struct WireChoice<'a> {
     /// OpenRouter's and LiteLLM's.
     #[serde(borrow)]
     error: Raw<'a>,
-    /// The text once more: Together's.
+    /// A second copy of the text, from Together.
     #[serde(borrow)]
     text: Raw<'a>,
 }
@@ -139,7 +139,7 @@ struct WireDelta<'a> {
 
 #[derive(Deserialize)]
 struct WireAudio<'a> {
-    /// What it says.
+    /// The transcript.
     #[serde(borrow)]
     transcript: Raw<'a>,
     #[serde(borrow)]
@@ -226,7 +226,7 @@ impl<'a> Chunk<'a> {
             .into_iter()
             .flatten()
             .find_map(|raw| usage::read(&serde_json::from_str::<Value>(raw.get()).ok()?));
-        // Mistral has no `error`: the whole object is it.
+        // Mistral has no `error` field: the complete object is the error.
         let is_error = wire
             .error
             .is_some_and(|error| !matches!(error.get(), "\"\"" | "false"))
@@ -243,7 +243,7 @@ impl<'a> Chunk<'a> {
         Ok(is_chunk.then_some(chunk))
     }
 
-    /// Returns whether it has nothing that the model says.
+    /// Returns whether the chunk has no output of the model.
     pub(super) fn says_nothing(&self) -> bool {
         self.pieces.is_empty() && self.citations.is_empty() && self.fragments.is_empty()
     }
@@ -267,14 +267,14 @@ impl<'a> Chunk<'a> {
         Some((kind, [(Gap::Text, Some(raw)), a, b, c, d, e]))
     }
 
-    /// Leaves out what a message says that deltas have said before.
+    /// Removes the content of a message that deltas have brought before.
     pub(super) fn leave_out_message(&mut self) {
         self.leave_out_said(false);
         self.reasoning_details.clear();
         self.citations.clear();
     }
 
-    /// Leaves out what a message says that an earlier one has said: all of it but citations, and calls where none came.
+    /// Removes the content of a message that an earlier one had: all of it but citations, and calls if there were none.
     pub(super) fn leave_out_said(&mut self, keeps_calls: bool) {
         self.pieces.clear();
         if !keeps_calls {

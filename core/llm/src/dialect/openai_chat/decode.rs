@@ -21,7 +21,7 @@ const LONGEST_REFUSAL: usize = 64 * 1024;
 
 /// Decodes Chat Completions streams.
 ///
-/// It holds no text but the reasoning that a provider wants back, and a refusal: what was said is in the events.
+/// It holds no text except the reasoning that a provider needs back, and a refusal: all other text is in the events.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Decoder {
     ids: HopIds,
@@ -37,7 +37,7 @@ pub(crate) struct Decoder {
     response_id: Option<String>,
     stop_reason: Option<String>,
     usage: Option<TokenUsage>,
-    /// Whether the stream said that it is over within a call.
+    /// Whether the stream reported its end within a call.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     is_cut: bool,
     /// The model's refusal so far.
@@ -48,7 +48,7 @@ pub(crate) struct Decoder {
     media: usize,
     #[serde(default, skip_serializing_if = "Audio::is_empty")]
     audio: Audio,
-    /// What the message has said so far, of a server that sends it in place of deltas.
+    /// The content of the message so far, for a server that sends it instead of deltas.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     message: Option<TextDigest>,
 }
@@ -56,9 +56,9 @@ pub(crate) struct Decoder {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Phase {
-    /// No chunk has come.
+    /// No chunk has arrived.
     Fresh,
-    /// The run goes on.
+    /// The run is in progress.
     Running,
     /// The run has finished or failed.
     Over,
@@ -183,8 +183,8 @@ impl Decoder {
         }
     }
 
-    /// Leaves of a chunk with a whole message what was not said before. Gives the text by which the message has grown,
-    /// where it repeats what earlier ones had.
+    /// Reduces a chunk with a complete message to its new content. Returns the text by which the message has grown, if
+    /// it repeats the earlier ones.
     fn new_of_message(&mut self, chunk: &mut Chunk<'_>) -> Option<String> {
         let text: String = chunk
             .pieces
@@ -202,7 +202,7 @@ impl Decoder {
         let known = match &mut self.message {
             Some(known) => known,
             None if has_said => {
-                // Deltas said it.
+                // Deltas have brought this content.
                 chunk.leave_out_message();
                 return None;
             }
@@ -233,7 +233,7 @@ impl Decoder {
                 custom("refusal", Value::from(&**text), sink)
             }
             Piece::Image(url) => {
-                // What is no address shows nothing.
+                // A value that is not an address shows nothing.
                 let Ok(part) = ContentPart::of_url(MediaKind::Image, url, None) else {
                     return Ok(());
                 };
@@ -298,7 +298,7 @@ impl Decoder {
         )
     }
 
-    /// Ends the text, with the whole refusal on its message if there was one: that is what goes back.
+    /// Ends the text. A refusal is added to its message in full, since it is sent back in that form.
     fn end_answer(&mut self, sink: &mut dyn Sink) -> Result<(), Violation> {
         if self.refusal.is_empty() {
             return self.end_text(None, sink);

@@ -130,8 +130,8 @@ impl<'a> ChatMessage<'a> {
         Some(encoded)
     }
 
-    /// Marks the message's end for the provider's cache. What the model said is never marked: a result or the user's
-    /// next words come behind it.
+    /// Marks the message's end for the provider's cache. The model's messages are never marked: a result or the user's
+    /// next message follows them.
     fn mark(&mut self, mark: Value) {
         match self {
             Self::Developer(said) | Self::System(said) | Self::User(said) => {
@@ -211,7 +211,7 @@ impl<'a> Assistant<'a> {
     fn add_reasoning(&mut self, message: &'a ReasoningMessage, endpoint: &Endpoint) {
         match endpoint.quirks.reasoning {
             ReasoningReturn::Never => {}
-            // What another provider has sealed is not this model's own.
+            // Reasoning sealed by another provider is not this model's own.
             ReasoningReturn::Content
                 if sealed::is_foreign(
                     message.encrypted_value.as_deref(),
@@ -230,7 +230,7 @@ impl<'a> Assistant<'a> {
         }
     }
 
-    /// The message is whole. One that says nothing and asks for nothing is refused everywhere, and is left out.
+    /// Adds the complete message. An empty message without calls is refused everywhere, and is left out.
     fn put(mut self, endpoint: &Endpoint, messages: &mut Vec<ChatMessage<'a>>) {
         if endpoint.quirks.reasoning == ReasoningReturn::Content {
             // DeepSeek and Kimi refuse a message without it: another provider's, one that was cut, a client's.
@@ -256,7 +256,7 @@ fn append<'a>(text: &mut Option<Cow<'a, str>>, more: &'a str) {
     }
 }
 
-/// Arguments as the model wrote them, but for the ways of saying that there are none.
+/// Returns the arguments as the model wrote them; all forms of empty arguments become `{}`.
 fn arguments(call: &ToolCall) -> Cow<'_, str> {
     let arguments = call.function.arguments.as_str();
     match arguments.trim() {

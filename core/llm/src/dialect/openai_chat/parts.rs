@@ -1,4 +1,4 @@
-//! What a user attaches, as Chat Completions has it.
+//! Attachments of users, in the form of Chat Completions.
 
 use super::super::encoding::{as_text, audio_format, data_url, file_name, is_marked};
 use crate::event::{ContentPart, MediaPart, Metadata, Source};
@@ -31,7 +31,7 @@ pub(super) fn message_mark(metadata: Option<&Metadata>) -> Option<Value> {
     mark(metadata?.get("cacheControl")?)
 }
 
-/// The mark that makes the provider keep the prompt for as long as it does by itself.
+/// The mark that makes the provider keep the prompt for its default time.
 pub(super) fn plain_mark() -> Value {
     json!({"type": "ephemeral"})
 }
@@ -55,7 +55,7 @@ impl<'a> MarkedPart<'a> {
     }
 }
 
-/// One part of a user's message.
+/// A part of a user's message.
 ///
 /// Source: <https://platform.openai.com/docs/api-reference/chat/create>, "User message", "Array of content parts".
 #[derive(Debug, Serialize)]
@@ -102,7 +102,8 @@ pub(super) enum File<'a> {
 }
 
 impl<'a> Part<'a> {
-    /// The part, or in words what the format has no part for. `None` for kinds that this version does not know.
+    /// Returns the part, or a description if the format has no such part. Returns `None` for kinds that this version
+    /// does not know.
     pub(super) fn new(part: &'a ContentPart) -> Option<Self> {
         Some(match part {
             ContentPart::Image(MediaPart {

@@ -10,7 +10,7 @@ use crate::provider::Dialect;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The fields that hold reasoning. Where a provider fills both they say the same, so only the first to come is read.
+/// The fields that hold reasoning. If a provider fills both, they are equal, so only the first to arrive is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Field {
@@ -79,8 +79,8 @@ impl Reasoning {
         Ok(())
     }
 
-    /// Keeps the items of a `reasoning_details` array. They come in pieces as the text does: a piece with the type and
-    /// index of the one before it goes on with its text, and the rest of its fields count if they are not null.
+    /// Keeps the items of a `reasoning_details` array. They come in fragments, like the text. A fragment with the type
+    /// and index of the one before continues its text, and its other fields count if they are not null.
     pub(super) fn keep(&mut self, items: Vec<Metadata>) {
         for item in items {
             self.unsaid = true;

@@ -32,7 +32,7 @@ pub(super) fn read(usage: &Value) -> Option<TokenUsage> {
             &completion["rejected_prediction_tokens"],
         ),
     ] {
-        // Zero is what everyone says who has no such thing.
+        // Providers without this feature send zero.
         if let Some(count) = count(value).filter(|count| *count > 0) {
             read.extra.insert(name.to_owned(), count.into());
         }

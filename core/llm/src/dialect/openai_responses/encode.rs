@@ -109,7 +109,7 @@ impl Serialize for Tool<'_> {
             Some(_) => {}
             None => {
                 map.serialize_entry("parameters", &self.parameters)?;
-                // Without a word the service rewrites the schema, and makes all fields required.
+                // Without this field the service rewrites the schema, and makes all fields required.
                 let strict = metadata.and_then(|metadata| metadata.get("strict"));
                 map.serialize_entry("strict", &(strict == Some(&Value::Bool(true))))?;
             }
@@ -138,7 +138,7 @@ fn tool_choice(choice: &ToolChoice, tools: &[ToolDefinition]) -> Option<Value> {
     })
 }
 
-/// Returns how much the model is to think. Its thoughts are asked for, unless it should have none.
+/// Returns the amount of thinking. The request asks for the model's thoughts, unless it should have none.
 fn reasoning(effort: ReasoningEffort, rules: ModelRules) -> Option<Value> {
     let word = rules.effort(effort)?;
     Some(match effort {

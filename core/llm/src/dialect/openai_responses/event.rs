@@ -53,7 +53,7 @@ pub(super) struct Piece<'a> {
     pub(super) text: Cow<'a, str>,
     /// Whether this is the complete text, after deltas if there were any.
     pub(super) is_whole: bool,
-    /// The text, and what may be another in the next event and says nothing.
+    /// The text, and the fields that may differ in the next event without a meaning.
     pub(super) gaps: [(Gap, Raw<'a>); 3],
 }
 
@@ -63,9 +63,9 @@ pub(crate) enum DeltaKind {
     Text(u64),
     Refusal(u64),
     Thought(Thought),
-    /// Of a function's call: JSON.
+    /// The arguments of a function's call: JSON.
     Arguments,
-    /// Of a custom tool's call: any text.
+    /// The input of a custom tool's call: any text.
     Input,
 }
 
@@ -319,7 +319,7 @@ impl<'a> StreamEvent<'a> {
 }
 
 impl<'a> Outcome<'a> {
-    /// Reads a response object; `status` stands in where it has none.
+    /// Reads a response object; `status` is used if the object has none.
     fn read(raw: Raw<'a>, status: String) -> Result<Self, Error> {
         let Some(response) = object::<WireResponse<'a>>(raw)? else {
             return Ok(Self {
@@ -400,7 +400,7 @@ fn piece<'a>(
     }))
 }
 
-/// The item's id is read only where there is no index: it is not to be relied on.
+/// Returns the place of an item. Its id is read only if there is no index, since it is unreliable.
 fn place<'a>(head: &Head<'a>) -> Result<ItemRef<'a>, Error> {
     let output_index = index(head.output_index)?;
     let item_id = match output_index {

@@ -13,12 +13,12 @@ use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-/// One item of the request. Everything is borrowed where it can be: attachments are large.
+/// An item of the request. Everything is borrowed where possible: attachments are large.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 pub(super) enum InputItem<'a> {
     Known(Known<'a>),
-    /// An item that goes back as it came.
+    /// An item that is sent back unchanged.
     Sealed(&'a RawValue),
 }
 
@@ -58,7 +58,7 @@ pub(super) enum Content<'a> {
     Parts(Vec<Part<'a>>),
 }
 
-/// What is read of a sealed item.
+/// The fields that are read of a sealed item.
 #[derive(Deserialize)]
 struct Peek<'a> {
     #[serde(borrow, rename = "type", default)]
@@ -167,7 +167,7 @@ impl<'a> Input<'a> {
             && (self.is_stored || holds(reasoning.encrypted_content) || holds(reasoning.content))
     }
 
-    /// What the provider ran itself, if it is that.
+    /// Adds an item that the provider ran itself.
     fn own(&mut self, item: &'a RawValue, peek: &Peek<'_>) {
         let is_own = !matches!(
             peek.kind.as_ref(),
@@ -272,7 +272,7 @@ fn output(message: &ToolMessage) -> Content<'_> {
         MessageContent::Parts(parts) if parts.iter().any(Part::is_media_of_output) => parts,
         _ => return Content::Text(result_text(message, |_| false)),
     };
-    // A failure in words says what the texts do.
+    // A failure holds the same content as the texts.
     let failure = Failure::of(message, Part::is_media_of_output);
     let has_failed = failure.is_some();
     let failure = failure.map(|failure| Part::Text {

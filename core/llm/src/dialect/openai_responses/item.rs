@@ -6,16 +6,16 @@ use serde_json::value::RawValue;
 use serde_json::{Error, Value};
 use std::borrow::Cow;
 
-/// An output item: new, or whole.
+/// An output item: new, or complete.
 #[derive(Debug)]
 pub(super) struct WireItem<'a> {
-    /// As it came.
+    /// The original JSON.
     pub(super) raw: &'a RawValue,
     pub(super) id: Option<Cow<'a, str>>,
     pub(super) content: ItemContent<'a>,
 }
 
-/// What an item is.
+/// The content of an item.
 #[derive(Debug)]
 pub(super) enum ItemContent<'a> {
     Message {
@@ -35,8 +35,8 @@ pub(super) enum ItemContent<'a> {
     },
     Other {
         item: Value,
-        /// Whether it goes back with the next request. One with a call id waits for an answer that only the app has,
-        /// and one that was cut off would be refused.
+        /// Whether the item is sent back with the next request. One with a call id waits for an answer that only the
+        /// app has, and one that was cut off would be refused.
         goes_back: bool,
     },
 }
@@ -110,7 +110,7 @@ struct WirePart<'a> {
 }
 
 impl<'a> WireItem<'a> {
-    /// Reads an item; `None` where it is none, or does not say what it is.
+    /// Reads an item; `None` if it is not an item, or has no known type.
     pub(super) fn read(raw: Raw<'a>) -> Result<Option<Self>, Error> {
         let (Some(raw), Some(fields)) = (raw, object::<Fields<'a>>(raw)?) else {
             return Ok(None);

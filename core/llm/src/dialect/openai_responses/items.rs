@@ -12,7 +12,7 @@ const MOST_ITEMS: usize = 4096;
 /// The maximum length of an id that is kept, in bytes.
 const LONGEST_ID: usize = 256;
 
-/// The items, in the order in which they came.
+/// The items, in the order of their arrival.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Items(Vec<Item>);
 
@@ -47,7 +47,7 @@ pub(super) enum State {
         content: Parts,
         /// The part of the last delta.
         last: Option<Thought>,
-        /// Its stretch of reasoning in the answer.
+        /// The item's stretch of reasoning in the answer.
         stretch: Option<usize>,
     },
     Call {
@@ -56,22 +56,23 @@ pub(super) enum State {
         /// The name, while the call waits for its id.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         name: Option<String>,
-        /// Its place in the answer, once it has begun: its name has come, and its id, or arguments have come first.
+        /// The call's place in the answer, once it has begun: its name has arrived, and its id, or arguments have come
+        /// first.
         slot: Option<usize>,
-        /// What has come of its arguments, or of its input.
+        /// The arguments, or the input, so far.
         said: TextDigest,
     },
     Other,
 }
 
-/// The parts that have come, one bit each, those from 63 on share one; and what was said of the last one.
+/// The parts that have arrived, one bit each (those from 63 on share one), and the content of the last one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Parts {
     heard: u64,
     last: u64,
-    /// Nothing where another part came between.
+    /// `None` if another part came between.
     said: Option<TextDigest>,
-    /// Where the last part begins in its message, in bytes; nothing where it began in another message.
+    /// The start of the last part in its message, in bytes; `None` if the part began in another message.
     from: Option<usize>,
 }
 
@@ -87,7 +88,7 @@ impl Parts {
         self.said.is_some() && self.last == part
     }
 
-    /// Takes note of a piece of a part, which stands in its message behind `from` bytes.
+    /// Notes a delta of a part, which comes after `from` bytes in its message.
     pub(super) fn add(&mut self, part: u64, piece: &str, from: usize) {
         if self.last != part || !self.has(part) {
             let is_new = !self.has(part);
@@ -101,7 +102,7 @@ impl Parts {
         }
     }
 
-    /// Takes note of a plain piece of the part that was said last.
+    /// Notes a plain delta of the last part.
     #[inline]
     pub(super) fn go_on(&mut self, piece: &str) {
         if let Some(said) = &mut self.said {
@@ -115,12 +116,12 @@ impl Parts {
             _ if whole.is_empty() => Whole::Same,
             _ if !self.has(part) => Whole::Longer(whole),
             Some(said) if self.last == part => said.against(whole),
-            // What its pieces were is not known any more.
+            // The deltas of the part are no longer known.
             _ => Whole::Same,
         }
     }
 
-    /// The message goes on in another one.
+    /// Notes that the message continues in another one.
     pub(super) fn leave_message(&mut self) {
         self.from = None;
     }
@@ -136,7 +137,7 @@ impl Parts {
 }
 
 impl State {
-    /// Nothing said yet of an item with this content.
+    /// Creates an item with this content, of which nothing was emitted.
     fn new(content: &ItemContent<'_>) -> Self {
         match content {
             ItemContent::Message { phase, .. } => Self::Message {
@@ -168,7 +169,7 @@ impl State {
         }
     }
 
-    /// The item that a piece of it begins; a call needs a name first.
+    /// Creates the item that a delta begins; a call needs a name first.
     fn from_piece(kind: DeltaKind) -> Option<Self> {
         match kind {
             DeltaKind::Text(_) | DeltaKind::Refusal(_) => Some(Self::Message {
@@ -272,8 +273,8 @@ impl Items {
         }
     }
 
-    /// The item that a piece belongs to: one of its kind at its place, which may be over, or a new one where the peer
-    /// announced none.
+    /// Returns the item that a delta belongs to: one of its kind at its place, which may be over, or a new one if the
+    /// peer announced none.
     pub(super) fn of_piece(
         &mut self,
         place: &ItemRef<'_>,
@@ -335,7 +336,8 @@ impl Items {
         self.add(place, wire.id.as_deref(), state).map(Some)
     }
 
-    /// The item that is whole now, or room for it if it has not begun. `None` if it was whole before.
+    /// Returns the item that is now complete, or room for it if it has not begun. Returns `None` if the item was
+    /// complete before.
     pub(super) fn of_whole(
         &mut self,
         place: &ItemRef<'_>,
@@ -367,8 +369,8 @@ impl Items {
         }
     }
 
-    /// The items that the last event has, each with its own place here: by id, else the next one of its kind. Room is
-    /// made for those that have not come before.
+    /// Returns the items of the last event, each with its own place here: by id, otherwise the next one of its kind.
+    /// Room is made for those that have not come before.
     pub(super) fn of_output(&mut self, output: &[WireItem<'_>]) -> Result<Vec<usize>, DecodeError> {
         let mut is_taken = vec![false; self.0.len()];
         if output.len() > MOST_ITEMS {

@@ -5,31 +5,30 @@
 //!
 //! An answer is a list of output items. The mapping of a stream to events:
 //! - a `message` item is an assistant message of its own, with the item's `phase` in its metadata. A refusal is a
-//!   `CUSTOM` event named `refusal` for each piece, and the whole of it is the message's metadata `refusal`, so that it
-//!   goes back with the next request. An annotation is a `CUSTOM` event named `citation`;
-//! - a `reasoning` item is a reasoning message. Its summary's parts are parted by a blank line. The item is sealed whole
-//!   as the message's encrypted value, for the next request;
-//! - a `function_call` item is a call, named outward by its `call_id`;
+//!   `CUSTOM` event named `refusal` for each delta, and its complete text is the message's metadata `refusal`, so that
+//!   it is sent back with the next request. An annotation is a `CUSTOM` event named `citation`;
+//! - a `reasoning` item is a reasoning message. The parts of its summary are separated by a blank line. The complete
+//!   item is sealed as the message's encrypted value, for the next request;
+//! - a `function_call` item is a call, with its `call_id` as the call's id;
 //! - a `custom_tool_call` item, whose input is free text, is a call with the arguments `{"input": "the text"}`. It is
-//!   sealed as what it is, and goes back with the raw text;
+//!   sealed as such an item, and is sent back with the raw text;
 //! - any other item is one that the provider runs or made itself (`web_search_call`, `file_search_call`,
 //!   `code_interpreter_call`, `image_generation_call`, `mcp_call`, `mcp_list_tools`, `compaction` and the like) or that
-//!   is for the app to answer (`mcp_approval_request`, `computer_call`): a `CUSTOM` event named `provider_item` when it
-//!   is added and when it is done, with the item as its value. A picture that was made is an activity of its own, and not in
-//!   that value. Those that go back with the next request are sealed in an
-//!   assistant message without text, at their place. The events of their progress are not read;
+//!   is for the app to answer (`mcp_approval_request`, `computer_call`). Each is a `CUSTOM` event named `provider_item`
+//!   when it is added and when it is done, with the item as its value. A picture that was made is an activity of its
+//!   own, and not in that value. Items for the next request are sealed in an assistant message without text, at their
+//!   place. The events of their progress are not read;
 //! - `RUN_FINISHED` carries the token usage, and as `stopReason` in its metadata the reason why the answer is
-//!   incomplete, else its status;
-//! - an `error` event, `response.failed` and `response.cancelled` are a `RUN_ERROR`, and what comes after is not read.
+//!   incomplete, or its status;
+//! - an `error` event, `response.failed` and `response.cancelled` are a `RUN_ERROR`, and nothing after them is read.
 //!
-//! Items are told apart by `output_index`: gateways change their ids between events. What the event says that ends a
-//! part or an item counts: what no delta said of it is said then, and never twice. Where the deltas said something
-//! else, a `CUSTOM` event with the name [`REPLACED`](crate::event::REPLACED) says what counts, and there is a warning.
-//! Text that comes behind the end of its item is shown, with a warning; arguments that do are left out.
+//! Items are distinguished by `output_index`: gateways change their ids between events. The event that ends a part or
+//! an item is authoritative: content that no delta has brought is emitted then, and never twice. If the deltas differ,
+//! a `CUSTOM` event with the name [`REPLACED`](crate::event::REPLACED) has the valid content, and there is a warning.
+//! Text after the end of its item is shown, with a warning; arguments after it are left out.
 //!
-//! Custom tools' calls that xAI marks as its own are such an item of the provider's. So are those of tools that the
-//! last event does not list, where it lists some that the provider runs: they have begun, and get a result that says
-//! so.
+//! Calls of custom tools that xAI marks as its own are items of the provider. So are those of tools that the last event
+//! does not list, if it lists some that the provider runs: such calls have begun, and get a result that says so.
 
 mod decode;
 mod encode;

@@ -1,4 +1,4 @@
-//! What a user attaches or a tool gives back, as Responses has it.
+//! Attachments of users and tool results, in the form of Responses.
 
 use super::super::encoding::{as_text, audio_format, data_url, file_name};
 use crate::event::{ContentPart, MediaPart, Source};
@@ -15,7 +15,7 @@ pub(super) enum Part<'a> {
     Text { text: Cow<'a, str> },
     #[serde(rename = "input_image")]
     Image {
-        /// How closely the model looks: as the service thinks best.
+        /// The detail of an image: the service decides.
         detail: &'static str,
         #[serde(flatten)]
         image: Image<'a>,
@@ -55,7 +55,8 @@ pub(super) enum File<'a> {
 }
 
 impl<'a> Part<'a> {
-    /// The part, or in words what the format has no part for. `None` for kinds that this version does not know.
+    /// Returns the part, or a description if the format has no such part. Returns `None` for kinds that this version
+    /// does not know.
     pub(super) fn new(part: &'a ContentPart) -> Option<Self> {
         let media = match part {
             ContentPart::Image(part) => Self::image(part),
@@ -112,7 +113,7 @@ impl<'a> Part<'a> {
         })
     }
 
-    /// Returns whether a tool's output can only hold it as a part: it is no text, and output takes no sound.
+    /// Returns whether a tool's output can only hold it as a part: it is not text, and output does not accept audio.
     pub(super) fn is_media_of_output(part: &ContentPart) -> bool {
         matches!(part, ContentPart::Image(_) | ContentPart::Document(_))
     }

@@ -11,7 +11,7 @@ pub(super) fn read(usage: &Value) -> Option<TokenUsage> {
         total_tokens: count(&usage["total_tokens"]),
         reasoning_tokens: count(&usage["output_tokens_details"]["reasoning_tokens"]),
         cached_input_tokens: count(&input["cached_tokens"]),
-        // This and the cost are OpenRouter's.
+        // This count and the cost come only from OpenRouter.
         cache_write_input_tokens: count(&input["cache_write_tokens"]),
         cost: dollars(&usage["cost"]),
         ..TokenUsage::default()

@@ -3,14 +3,14 @@ use proptest::prelude::*;
 use serde_json::Value;
 use std::str;
 
-/// A reader of frames with a text; keys that it does not know are passed over, `n` and `pad` among them.
+/// A reader of frames with a text; it ignores unknown keys, such as `n` and `pad`.
 #[derive(Debug, Default)]
 struct Reader {
-    /// What was said of which kind.
+    /// The emitted texts with their kinds.
     said: Vec<(u64, String)>,
-    /// How many frames were read, not compared.
+    /// The number of frames that were read, not compared.
     read: usize,
-    /// Whether it says nothing of what fits a template.
+    /// Whether the reader emits nothing for frames that fit a template.
     refuses: bool,
 }
 
@@ -113,7 +113,7 @@ impl Sink for Nobody {
     fn warning(&mut self, _: &str) {}
 }
 
-/// How many of the frames fitted a template; all must read as they do without one.
+/// Returns the number of frames that fitted a template; all must read as they do without one.
 fn read_all<F: AsRef<[u8]>>(frames: &[F]) -> usize {
     let mut templated = Templated::new(Reader::default());
     let mut alone = Reader::default();
@@ -289,7 +289,7 @@ fn a_value_of_another_text_is_no_gap() {
     assert_eq!(templates.known.len(), 0);
 }
 
-/// What mutations are made of: the bytes that JSON is sensitive to.
+/// The bytes for mutations, to which JSON is sensitive.
 const BYTES: &[u8] = b"\"\\{}[]:,019.eE+-un \x0c\x1f\xc3\xff\t";
 
 fn odd_frame() -> impl Strategy<Value = Vec<u8>> {

@@ -1,7 +1,7 @@
 use crate::words::{HIGH, ONES, zeros};
 use std::str;
 
-/// A string as it stands between its quotes: its escapes are of the right form, but still there.
+/// A string between its quotes: its escapes have the right form, but are not decoded.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RawText<'a> {
     pub(super) bytes: &'a [u8],
@@ -10,7 +10,7 @@ pub(super) struct RawText<'a> {
 }
 
 impl<'a> RawText<'a> {
-    /// Returns whether nothing stands between the quotes.
+    /// Returns whether the string is empty.
     pub(super) fn is_empty(self) -> bool {
         self.bytes.is_empty()
     }
@@ -52,8 +52,8 @@ impl<'a> RawText<'a> {
     }
 }
 
-/// Returns where the first backslash is. Eight bytes at a time: the pieces of a stream are short, so a call to a
-/// library's search costs more than this.
+/// Returns the index of the first backslash. It reads eight bytes at a time: the texts of a stream are short, so a call
+/// to a library's search costs more.
 #[inline]
 fn backslash(bytes: &[u8]) -> Option<usize> {
     let (words, last) = bytes.as_chunks::<8>();

@@ -1,4 +1,4 @@
-//! What of an answer's tokens is billed how: each dialect counts in its own way.
+//! The billing of an answer's tokens: each dialect counts in its own way.
 
 use super::super::dialect::Dialect;
 use crate::Usd;
@@ -25,14 +25,14 @@ impl Dialect {
         let cached = count(usage.cached_input_tokens);
         let written = count(usage.cache_write_input_tokens);
         match self {
-            // What was cached is beside the other tokens of the request, not among them.
+            // Cached tokens are not included in the other tokens of the request.
             Self::Anthropic => {}
             _ => input = input.saturating_sub(cached.saturating_add(written)),
         }
         match self {
-            // Reasoning is beside the other tokens of the answer, not among them.
+            // Reasoning is not included in the other tokens of the answer.
             Self::Gemini => output = output.saturating_add(count(usage.reasoning_tokens)),
-            // It bills fewer than it counts.
+            // Cohere bills fewer tokens than it counts.
             Self::Cohere => {
                 let billed = |name: &str| usage.extra.get(name)?.as_u64();
                 input = billed("billedInputTokens").unwrap_or(input);

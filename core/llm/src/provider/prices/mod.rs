@@ -1,4 +1,4 @@
-//! What the models cost: the vendors' prices as a table, the app's own, and what an answer comes to by them.
+//! The cost of models: the vendors' prices as a table, the app's own prices, and the cost of an answer.
 
 mod billed;
 mod table;
@@ -33,7 +33,7 @@ pub struct ModelPrice {
     pub input: Usd,
     /// Tokens of the answer, with those of reasoning.
     pub output: Usd,
-    /// Tokens of the request that came from a cache; as the others if absent.
+    /// The price of request tokens read from a cache; that of the others if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cached_input: Option<Usd>,
     /// Tokens of the request that were written to a cache; as the others if absent.
@@ -56,7 +56,7 @@ pub struct LongContextPrice {
     pub input: Usd,
     /// Tokens of the answer, with those of reasoning.
     pub output: Usd,
-    /// Tokens of the request that came from a cache; as the others if absent.
+    /// The price of request tokens read from a cache; that of the others if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cached_input: Option<Usd>,
     /// Tokens of the request that were written to a cache; as the others if absent.
@@ -103,8 +103,8 @@ pub(super) fn own(prices: &[(String, ModelPrice)], model: &str) -> Option<ModelP
         .map(|(_, price)| *price)
 }
 
-/// Returns whether the name is the model's own, with nothing behind it but a date, a number with three digits or more,
-/// or a word for how ready it is.
+/// Returns whether the name is the model's own, optionally followed by a date, a number with three digits or more, or a
+/// word for its release stage.
 fn is_version_of(name: &str, model: &str) -> bool {
     let rest = match (name.get(..model.len()), name.get(model.len()..)) {
         (Some(start), Some(rest)) if start.eq_ignore_ascii_case(model) => rest,
@@ -114,7 +114,7 @@ fn is_version_of(name: &str, model: &str) -> bool {
     let is_apart = parts.next().is_some_and(str::is_empty);
     let is_version = |(at, part): (usize, &str)| match part {
         "latest" | "preview" | "exp" | "default" => true,
-        // A date may go on with fewer.
+        // A date may continue with fewer digits.
         digits => {
             (at > 0 || digits.len() > 2) && digits.bytes().all(|digit| digit.is_ascii_digit())
         }

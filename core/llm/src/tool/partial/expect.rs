@@ -1,7 +1,7 @@
 use super::escape::Escape;
 use super::number::Number;
 
-/// What the reader expects next.
+/// The reader's next expectation.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) enum Expect {
     #[default]

@@ -13,7 +13,7 @@ pub struct InvalidArguments {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stop {
     pub(super) reason: InvalidArguments,
-    /// How much of the text is needed to find the mistake again.
+    /// The length of the text that is needed to find the mistake again.
     pub(super) read: usize,
 }
 

@@ -89,7 +89,7 @@ fn key_at(text: &str, from: usize) -> Option<String> {
     let mut is_escaped = true;
     let end = rest.bytes().position(|byte| {
         let ends = byte == b'"' && !is_escaped;
-        // The first quote is none that ends it.
+        // The first quote does not end the key.
         is_escaped = byte == b'\\' && !is_escaped;
         ends
     })?;

@@ -29,36 +29,36 @@ use spelled::Spelled;
 
 /// Reads a tool call's JSON arguments while they stream, and has the part of the value that is certain so far.
 ///
-/// **What is certain.** Members and elements that have ended, and of the string that is being written the characters
-/// that have. A number or literal shows once it has ended (`12` may become `123`), an escape or a surrogate pair once
-/// it is whole, a key once its value begins.
+/// **What is certain.** Members and elements that have ended, and the characters of an unfinished string so far. A
+/// number or literal appears once it has ended (`12` may become `123`), an escape or a surrogate pair once it is
+/// complete, a key once its value begins.
 ///
-/// **Nothing is taken back.** Each [`value`](Self::value) holds the one before: strings grow, elements and members are
-/// added, everything else stays. What comes after a mistake is not read, and what was said before it stays.
+/// **Nothing is taken back.** Each [`value`](Self::value) extends the one before: strings grow, elements and members
+/// are added, everything else stays. Text after a mistake is not read, and the value before it stays.
 ///
-/// **The end is the whole.** Once [`state`](Self::state) is [`Complete`](PartialState::Complete), the value is what
-/// [`parse_arguments`](super::parse_arguments) makes of the text; `null`, blanks and nothing at all are `{}`.
+/// **The end is the complete value.** Once [`state`](Self::state) is [`Complete`](PartialState::Complete), the value
+/// equals the result of [`parse_arguments`](super::parse_arguments); `null`, blanks and an empty text are `{}`.
 ///
-/// The one exception is a key that comes twice in an object. JSON's readers, this crate's too, keep its last value, so
-/// the first was wrong. While the arguments are open, the first value stays and the later ones are withheld, however
-/// deep; the value of the complete text has the last one. [`has_repeated_keys`](Self::has_repeated_keys) says so, and
-/// the feed says it with [`Change::Replace`], which comes for nothing else.
+/// The one exception is a key that an object has twice. JSON readers, including this crate's, keep its last value, so
+/// the first was wrong. While the arguments are open, the first value stays and the later ones are withheld, at any
+/// depth; the value of the complete text has the last one. [`has_repeated_keys`](Self::has_repeated_keys) reports this,
+/// and the feed reports it with [`Change::Replace`], which has no other use.
 ///
-/// Where a provider does not take the tool's schema as it is, the model writes the arguments in another way. A run's
-/// partial arguments are the tool's own all the same; [`text`](Self::text) and [`closed_text`](Self::closed_text) are
-/// the model's.
+/// If a provider does not accept the tool's schema unchanged, the model writes the arguments in another form. A run's
+/// partial arguments are still the tool's own; [`text`](Self::text) and [`closed_text`](Self::closed_text) are the
+/// model's.
 ///
-/// Two limits are `serde_json`'s: values nest at most 127 deep, and an object may not begin with one of the keys that
-/// `serde_json` keeps for itself (`$serde_json::private::…`; it would read such an object as something else). A third
-/// is its own: a path is at most 1,024 bytes long, so that a change never costs much more than what it is about.
+/// Two limits come from `serde_json`: values nest at most 127 deep, and an object may not begin with one of the keys
+/// that `serde_json` reserves (`$serde_json::private::…`; it would read such an object as something else). The third
+/// limit is this type's own: a path is at most 1,024 bytes long, so that a change never costs much more than its value.
 ///
 /// **Costs.** [`push`](Self::push) is linear in the fragment, whatever came before: each byte is scanned once (keys and
-/// numbers once more when they end). Kept are the text, the path, and a few words for each container that is open, for
-/// each key of an open object and for each repeated key. [`value`](Self::value) and [`closed_text`](Self::closed_text)
-/// are linear in the whole text so far; for a view that follows each fragment, take the changes from
-/// [`push_with`](Self::push_with).
+/// numbers again when they end). The memory holds the text, the path, and a few words for each container that is open,
+/// for each key of an open object and for each repeated key. [`value`](Self::value) and
+/// [`closed_text`](Self::closed_text) are linear in the text so far; for a view that follows each fragment, take the
+/// changes from [`push_with`](Self::push_with).
 ///
-/// It is written as its text, and read by reading that again: linear, and what is restored is always sound.
+/// The serialised form is the text, which is read again on restore: linear, and always consistent.
 ///
 /// ```
 /// use serde_json::json;
@@ -79,7 +79,7 @@ pub struct PartialArguments {
     /// Up to the byte that was a mistake, if there was one.
     text: String,
     finished: bool,
-    /// The value stands in other text: what comes behind it is not read.
+    /// The value is inside other text: the text after it is not read.
     #[serde(skip)]
     is_in_text: bool,
     #[serde(skip)]
@@ -217,7 +217,7 @@ impl PartialArguments {
         self.reader.state
     }
 
-    /// Returns whether a key came twice in an object, so that the complete value may differ from what was said before.
+    /// Returns whether an object has a key twice, so that the complete value may differ from the reported changes.
     #[must_use]
     pub fn has_repeated_keys(&self) -> bool {
         self.reader.has_repeated_keys()
@@ -239,7 +239,7 @@ impl PartialArguments {
         if let Err(stop) = read {
             self.text.truncate(stop.read);
             if self.is_in_text && self.state() == PartialState::Complete {
-                // Without the character that is not of the value.
+                // Removes the character that does not belong to the value.
                 self.text.pop();
                 self.finished = true;
                 return;

@@ -19,7 +19,7 @@ const MAX_PATH_BYTES: usize = 1024;
 
 const PATH_TOO_LONG: &str = "the keys on the way to this value are too long";
 
-/// Keys that `serde_json` gives a meaning of its own where an object begins with them.
+/// Keys with a special meaning in `serde_json` when an object begins with them.
 const RESERVED: &str = "$serde_json::private::";
 
 /// The state machine. It goes over the text once and keeps offsets into it.
@@ -27,7 +27,7 @@ const RESERVED: &str = "$serde_json::private::";
 pub(super) struct Reader {
     pub(super) state: PartialState,
     pub(super) expect: Expect,
-    /// The text up to here, without what is withheld and with closers, is what was said.
+    /// The reported part of the text, without what is withheld and with closers, ends here.
     pub(super) said: usize,
     /// The path of the value that is being read.
     pub(super) pointer: String,
@@ -45,7 +45,7 @@ pub(super) struct Reader {
 
 #[derive(Clone, Debug, PartialEq)]
 struct Container {
-    /// How much of the pointer is its own path.
+    /// The length of its own path in the pointer.
     path: usize,
     kind: ContainerKind,
 }
@@ -53,7 +53,7 @@ struct Container {
 #[derive(Clone, Debug, PartialEq)]
 enum ContainerKind {
     Object(Keys),
-    /// With the index of the next element.
+    /// An array, with the index of the next element.
     Array(usize),
 }
 
@@ -126,7 +126,7 @@ impl Reader {
         }
     }
 
-    /// Returns what was said, as JSON text.
+    /// Returns the reported value as JSON text.
     pub(super) fn closed(&self, text: &str) -> String {
         if matches!(self.expect, Expect::Nothing) {
             let whole = text[..self.said].trim();
@@ -166,8 +166,8 @@ impl Reader {
         closed.trim_start().to_owned()
     }
 
-    /// Returns how many bytes of white space are at `at`. Around the whole value it is Unicode's, as for
-    /// `parse_arguments`.
+    /// Returns the number of bytes of white space at `at`. Around the complete value it is Unicode's white space, as
+    /// for `parse_arguments`.
     fn blank(&self, text: &str, at: usize) -> usize {
         match text.as_bytes()[at] {
             b' ' | b'\t' | b'\n' | b'\r' => 1,
@@ -295,7 +295,7 @@ impl Reader {
         }
     }
 
-    /// The key that stands at `from..end` with its quotes.
+    /// Handles a complete key at `from..end`, quotes included.
     pub(super) fn key_ended(&mut self, text: &str, from: usize, end: usize) -> Result<(), Stop> {
         let refused = |reason| Stop::from(text, from, end - 1, reason);
         let quoted = &text[from..end];

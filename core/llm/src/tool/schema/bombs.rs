@@ -182,7 +182,7 @@ fn values_that_double_a_recursive_schema_come_to_an_end() {
             assert!(check.check(&nested(100, json!({}))).is_ok(), "{union}");
         }
     }
-    // What was not evaluated is found anew each time.
+    // The unevaluated members are determined again each time.
     let schema = json!({"$ref": "#/$defs/x", "$defs": {"x": {"unevaluatedProperties": false, "anyOf": [
         {"properties": {"a": {"$ref": "#/$defs/x"}}},
         {"required": ["b"], "properties": {"a": {"$ref": "#/$defs/x"}}},

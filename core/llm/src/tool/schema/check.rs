@@ -1,9 +1,9 @@
 //! JSON Schema validation, by the `jsonschema` crate, at a bounded cost.
 //!
-//! Many schemas are not the app's own: those of a client's tools, of MCP servers, of questions. What a schema unfolds
-//! to for one value, its size and its patterns are bounded when it is taken ([`Plan`]), and what a value costs is
-//! counted before it is checked ([`cost`]). Both counts are the same on every host, so that a replay comes to the same
-//! answer, which a deadline would not.
+//! Many schemas are not the app's own: those of a client's tools, of MCP servers, of questions. The unfolded form of a
+//! schema for one value, its size and its patterns are bounded when it is accepted ([`Plan`]), and the cost of a value
+//! is counted before it is checked ([`cost`]). Both counts are the same on every host, so that a replay has the same
+//! result; with a deadline it might not.
 
 use super::SchemaFault;
 use serde_json::Value;
@@ -41,17 +41,17 @@ const MAX_COLLECTED: u64 = 50_000;
 /// The maximum number of steps of a check that finds the first fault.
 const MAX_LOCATED: u64 = 250_000;
 
-/// How many times as much as one schema all schemas of a registry may take.
+/// The memory of all schemas of a registry, as a multiple of the maximum for one schema.
 const SCHEMAS_TOGETHER: usize = 5;
 
-/// How many times as much as one check all checks of one answer may take.
+/// The cost of all checks of one answer, as a multiple of the maximum for one check.
 const CHECKS_TOGETHER: u64 = 4;
 
 impl Check {
     /// Compiles a schema.
     ///
     /// # Errors
-    /// It is no schema, or a check against it could take too long or too much memory.
+    /// The value is not a schema, or a check against it could take too long or too much memory.
     pub fn new(schema: &Value) -> Result<Self, SchemaFault> {
         let plan = Plan::new(schema)?;
         // Formats and remote references stay off: the first would surprise, the second would need IO.
@@ -76,7 +76,7 @@ impl Check {
     /// Checks a value against the schema.
     ///
     /// # Errors
-    /// What does not fit, in words for the model.
+    /// The parts that do not fit, described for the model.
     pub fn check(&self, value: &Value) -> Result<(), String> {
         self.check_within(value, &mut CheckSteps::default())
     }
@@ -84,7 +84,7 @@ impl Check {
     /// Checks a value against the schema, and subtracts the steps of the check from `left`.
     ///
     /// # Errors
-    /// What does not fit, in words for the model.
+    /// The parts that do not fit, described for the model.
     pub fn check_within(&self, value: &Value, left: &mut CheckSteps) -> Result<(), String> {
         let cost = cost(&self.plan, value, left.0);
         left.0 = left
@@ -150,7 +150,7 @@ fn described(error: &jsonschema::ValidationError<'_>) -> String {
 
 impl Weight {
     /// # Errors
-    /// It is too much for one registry.
+    /// The schemas exceed the limits of one registry.
     pub(crate) fn fits(self) -> Result<(), SchemaFault> {
         let too_much = |reason| Err(SchemaFault::too_costly(String::new(), reason));
         let values = MAX_VALUES * SCHEMAS_TOGETHER;
@@ -179,7 +179,7 @@ const MAX_FAULT_CHARS: usize = 300;
 
 fn shortened(mut fault: String) -> String {
     if fault.len() > MAX_FAULT_CHARS {
-        // Both ends count: the value stands first, what is wrong with it last.
+        // Both ends matter: the value comes first, the error last.
         let boundary = |from: usize| (from..).find(|at| fault.is_char_boundary(*at));
         let head = boundary(MAX_FAULT_CHARS / 2).unwrap_or_default();
         let tail = boundary(fault.len() - MAX_FAULT_CHARS / 2).unwrap_or(fault.len());

@@ -8,7 +8,7 @@ use std::ptr;
 /// The most steps of one check. A step is the look of one schema at one value: some 50 nanoseconds on a laptop.
 pub(super) const MAX_STEPS: u64 = 1_000_000;
 
-/// The most of a check that may have to be made again for each outcome of a pattern that was given up.
+/// The maximum number of steps that a check may have to repeat for each outcome of a pattern that was abandoned.
 const MAX_HARD_STEPS: u64 = MAX_STEPS / 4;
 
 /// The most schemas within each other, counting the values within each other too: a check is recursive, and a phone's
@@ -178,7 +178,7 @@ impl Counter<'_> {
     }
 }
 
-/// Returns how much there is to compare in a value, counted no further than `limit`.
+/// Returns the amount to compare in a value, counted no further than `limit`.
 fn weight(value: &Value, limit: u64) -> u64 {
     let mut weight = 0_u64;
     let mut waiting = vec![value];

@@ -6,13 +6,13 @@ use super::spelling::Spelling;
 use super::words::{has_type, pointer, refs, subschemas};
 use serde_json::{Map, Value, json};
 
-/// What a provider takes of JSON Schema in a tool's arguments, beyond what they all want: a root of type `object`
-/// without unions, `properties` in an object, `items` in an array.
+/// The part of JSON Schema that a provider accepts in a tool's arguments, in addition to the common rules: a root of
+/// type `object` without unions, `properties` in an object, `items` in an array.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Rules {
     /// The root's properties have names of `^[a-zA-Z0-9_.-]{1,64}$`.
     pub(crate) plain_names: bool,
-    /// Gemini's part of JSON Schema: definitions in `$defs`, nothing beside a `$ref`, `enum` for `const`, no recursion
+    /// Gemini's part of JSON Schema: definitions in `$defs`, nothing next to a `$ref`, `enum` for `const`, no recursion
     /// that is required.
     pub(crate) is_gemini: bool,
 }
@@ -40,8 +40,9 @@ pub(crate) enum Unfit {
     UnevaluatedItems,
 }
 
-/// The schema as a provider of these rules takes it. With arguments as the model writes them ([`Spelling`]), it takes
-/// what the tool's own schema takes, unless something is lost. What is fitted already stays as it is.
+/// Returns the schema in the form that a provider with these rules accepts. For arguments as the model writes them
+/// ([`Spelling`]), it accepts the same as the tool's own schema, unless something is lost. A schema that already fits
+/// is unchanged.
 pub(crate) fn fit(schema: &Value, rules: Rules) -> Result<Fitted, Unfit> {
     let mut root = root_of(schema).ok_or(Unfit::Nothing)?;
     match Spelling::of_root(&root) {

@@ -52,8 +52,8 @@ fn gemini_words(schema: &mut Value) {
     subschemas(words, &mut |_, schema| gemini_words(schema));
 }
 
-/// Gemini unrolls recursion so far and no further, and refuses it where it is required. Such properties are not
-/// required any more: gives their names.
+/// Makes required recursion optional and returns the names of the changed properties: Gemini unrolls recursion only to
+/// a limited depth, and refuses it if it is required.
 pub(super) fn end_recursion(schema: &mut Value) -> Option<String> {
     let recursive = recursive(schema);
     let mut names = BTreeSet::new();

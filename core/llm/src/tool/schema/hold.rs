@@ -36,11 +36,11 @@ pub(crate) struct Held {
     pub(crate) lost: BTreeSet<String>,
 }
 
-/// The schema as a provider of this grammar takes it. What the grammar has no word for is said in the description
-/// instead, as Anthropic's own SDKs do.
+/// Returns the schema in the form that a provider with this grammar accepts. Whatever the grammar cannot express goes
+/// into the description instead, as in Anthropic's own SDKs.
 ///
 /// # Errors
-/// What it cannot do without.
+/// The part of the schema that cannot be left out.
 pub(crate) fn hold(schema: &Value, grammar: &Grammar) -> Result<Held, String> {
     if let Some(super::Spelling::Wrapped(_)) = super::Spelling::of(schema) {
         return Err("it is not that of one object".to_owned());
@@ -122,7 +122,7 @@ impl Holding<'_> {
         self.grammar.words.contains(&word)
     }
 
-    /// Puts what there are no words for into the description.
+    /// Moves whatever the grammar cannot express into the description.
     fn translate(&mut self, words: &mut Map<String, Value>) {
         let grammar = self.grammar;
         let is_known = |word: &str, value: &Value| match word {
@@ -136,7 +136,7 @@ impl Holding<'_> {
                 .as_array()
                 .is_some_and(|values| !values.iter().any(is_nested)),
             "description" | "additionalProperties" => true,
-            // Definitions are no words: they are held where they are referred to.
+            // Definitions are not keywords of their own: they are converted where they are referred to.
             "$defs" | "definitions" => true,
             _ => grammar.words.contains(&word),
         };
@@ -165,7 +165,7 @@ impl Holding<'_> {
         }
     }
 
-    /// A reference stands alone: what is said of it stands around it.
+    /// Removes the keywords next to a reference. Its description moves to a schema around the reference.
     fn alone(&mut self, words: &mut Map<String, Value>) {
         let description = words.shift_remove("description");
         words.retain(|word, _| {

@@ -10,26 +10,27 @@ pub(super) const MAX_PATTERN_BYTES: usize = 1 << 20;
 /// The largest that those of one schema may be together, compiled.
 pub(super) const MAX_PATTERNS_BYTES: usize = 4 << 20;
 
-/// The sizes that are told apart. The smallest is what any pattern takes with the tables around it.
+/// The distinguished sizes. The smallest is the size of any pattern with the tables around it.
 const SIZES: [usize; 5] = [1 << 12, 1 << 14, 1 << 16, 1 << 18, MAX_PATTERN_BYTES];
 
 /// The largest cache of one pattern's matches.
 const CACHE_BYTES: usize = 1 << 18;
 
-/// How often a pattern with look-around or back-references may go back on one text. Ordinary ones need less than 100.
+/// The maximum number of times that a pattern with look-around or back-references may backtrack on one text. Ordinary
+/// ones need less than 100.
 const MAX_BACKTRACKS: usize = 2_000;
 
-/// One pattern.
+/// A single pattern.
 #[derive(Debug)]
 pub(super) struct Pattern {
-    /// How large it is, compiled: rounded up to one of [`SIZES`].
+    /// The pattern's compiled size, rounded up to one of [`SIZES`].
     pub(super) bytes: usize,
-    /// Whether it looks around or refers back: the time for a match is not linear in the text then.
+    /// Whether the pattern looks around or refers back: the time for a match is then not linear in the text.
     pub(super) is_hard: bool,
 }
 
 impl Pattern {
-    /// Returns what a match with a text of so many bytes costs at most.
+    /// Returns the maximum cost of a match with a text of `length` bytes.
     pub(super) fn cost(&self, length: usize) -> u64 {
         let length = length as u64;
         if self.is_hard {
@@ -39,7 +40,7 @@ impl Pattern {
     }
 }
 
-/// Those of a schema, each once.
+/// The patterns of a schema, each once.
 #[derive(Debug, Default)]
 pub(super) struct Patterns {
     pub(super) all: Vec<Pattern>,
@@ -48,10 +49,10 @@ pub(super) struct Patterns {
 }
 
 impl Patterns {
-    /// Its index.
+    /// Adds a pattern, and returns its index.
     ///
     /// # Errors
-    /// It is too large, or all together are. One that is no pattern at all is left to the validator.
+    /// The pattern is too large, or all together are. An invalid pattern is left to the validator.
     pub(super) fn add(&mut self, text: &str) -> Result<usize, String> {
         if let Some(&index) = self.by_text.get(text) {
             return Ok(index);

@@ -1,4 +1,5 @@
-//! What a schema applies to a value, as a graph: how much a check may cost is known before anything is compiled.
+//! The subschemas that a schema applies to a value, as a graph. The cost of a check is thus known before anything is
+//! compiled.
 
 use super::fault::SchemaFault;
 use super::pattern::{Pattern, Patterns};
@@ -20,7 +21,7 @@ const MAX_CHAIN: usize = 64;
 /// The most schemas that one reference may mean. More than one is possible where parts of a schema have an `$id`.
 const MAX_CANDIDATES: usize = 16;
 
-/// How often `unevaluatedProperties` and `unevaluatedItems` look at the schemas beside them, measured.
+/// The number of times that `unevaluatedProperties` and `unevaluatedItems` evaluate the schemas next to them, measured.
 const UNEVALUATED_LOOKS: u64 = 3;
 
 /// The schemas that a check goes through, from the root at index 0.
@@ -28,20 +29,20 @@ const UNEVALUATED_LOOKS: u64 = 3;
 pub(super) struct Plan {
     pub(super) nodes: Vec<Node>,
     pub(super) patterns: Patterns,
-    /// How many JSON values the schema has.
+    /// The number of JSON values in the schema.
     pub(super) values: usize,
-    /// Whether anything looks at what was not evaluated. The validator remembers no results for that.
+    /// Whether any keyword depends on unevaluated members. The validator caches no results for that.
     pub(super) has_unevaluated: bool,
-    /// A reference to what is not in the schema, if there is one.
+    /// A reference to a target outside of the schema, if there is one.
     pub(super) missing: Option<String>,
 }
 
-/// One schema, and the schemas in it by what they apply to.
+/// One schema, with its subschemas by what they apply to.
 #[derive(Debug, Default)]
 pub(super) struct Node {
     /// The cost of its own keywords.
     pub(super) own: u64,
-    /// How often the schemas for the same value are applied.
+    /// The number of times that the schemas for the same value are applied.
     pub(super) repeats: u64,
     pub(super) is_unique: bool,
     pub(super) pattern: Option<usize>,
@@ -111,7 +112,7 @@ enum SchemaLocation {
 struct Builder<'s> {
     nodes: Vec<Node>,
     places: Vec<SchemaLocation>,
-    /// By their address.
+    /// The nodes by their schemas' addresses.
     ids: HashMap<*const Value, usize>,
     waiting: VecDeque<(&'s Value, usize)>,
     patterns: Patterns,
@@ -276,12 +277,12 @@ impl<'s> Builder<'s> {
 #[derive(Clone, Copy)]
 enum Size {
     Unknown,
-    /// It is being looked at: who comes here again goes in a circle.
+    /// The node is in progress: reaching it again means a cycle.
     Open,
     Known(u64),
 }
 
-/// How many schemas each applies to one and the same value.
+/// The number of schemas that each schema applies to one and the same value.
 struct Unfolding<'b, 's> {
     builder: &'b Builder<'s>,
     sizes: Vec<Size>,
@@ -319,7 +320,7 @@ impl Unfolding<'_, '_> {
     }
 }
 
-/// What references may name.
+/// The targets of references.
 struct Document<'s> {
     /// The root, and the parts with an identifier: pointers count from each. With their places and identifiers.
     resources: Vec<(String, &'s str, &'s Value)>,

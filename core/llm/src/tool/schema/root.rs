@@ -2,7 +2,8 @@ use super::upgrade::upgrade;
 use super::words::{is_annotation, pointer, refs};
 use serde_json::{Map, Value};
 
-/// The root of a schema in the words of 2020-12. One that only refers to another of the document is that one.
+/// Returns the root of a schema in the keywords of 2020-12. A root that only refers to another schema of the document
+/// is replaced by that one.
 pub(super) fn root_of(schema: &Value) -> Option<Map<String, Value>> {
     let mut root = match schema {
         Value::Object(root) => root.clone(),

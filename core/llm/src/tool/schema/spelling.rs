@@ -1,4 +1,5 @@
-//! How the model writes arguments where no provider, or not every one, takes the root of the tool's schema as it is.
+//! The form in which the model writes arguments if some provider does not accept the root of the tool's schema
+//! unchanged.
 
 use super::root::root_of;
 use super::words::{has_type, pointer, property_names, refs};
@@ -7,17 +8,18 @@ use std::collections::BTreeSet;
 
 /// The form in which the model writes a tool's arguments, where it differs from the form that the tool expects.
 ///
-/// It follows from the schema alone, so that a call is read the same whoever asked for it, also years later.
+/// The form follows from the schema alone, so that a call is read the same way for every provider and at any later
+/// time.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Spelling {
-    /// All of it is one member of this name: for a root that is no plain object.
+    /// The complete value is one member of this name: for a root that is not a plain object.
     Wrapped(String),
     /// Members of the root have other names, where the provider refuses theirs: the tool's name, and the model's.
     Renamed(Vec<(String, String)>),
 }
 
-/// What may stand in a root whose properties are renamed: nothing that names them in another way, or that looks at
-/// their names.
+/// The keywords allowed in a root whose properties are renamed: none that names properties in another way, or that
+/// depends on their names.
 const PLAIN: [&str; 13] = [
     "$schema",
     "$id",
@@ -34,13 +36,13 @@ const PLAIN: [&str; 13] = [
     "maxProperties",
 ];
 
-/// What no provider takes in the root. Source: OpenAI's own words when it refuses one, "schema must have type 'object'
+/// The keywords that no provider accepts in the root. Source: OpenAI's error message, "schema must have type 'object'
 /// and not have 'oneOf'/'anyOf'/'allOf'/'enum'/'not' at the top level", and Anthropic's, "`input_schema` does not
 /// support oneOf, allOf, or anyOf at the top level".
 const NOT_IN_ROOT: [&str; 7] = ["oneOf", "anyOf", "allOf", "enum", "const", "not", "$ref"];
 
 impl Spelling {
-    /// That of a tool with this schema, if it needs one.
+    /// Returns the spelling for a tool with this schema, if it needs one.
     pub(crate) fn of(schema: &Value) -> Option<Self> {
         Self::of_root(&root_of(schema)?)
     }
@@ -50,7 +52,7 @@ impl Spelling {
         if !is_object || NOT_IN_ROOT.iter().any(|word| root.contains_key(*word)) {
             return Some(Self::wrapped(root));
         }
-        // It becomes one of objects alone, and what refers to it must not.
+        // The root is restricted to objects; schemas that refer to it must not be.
         let takes_others = root.get("type").is_none_or(|kind| kind != "object");
         if takes_others && names_itself(root, |place| place.is_empty()) {
             return Some(Self::wrapped(root));
@@ -78,7 +80,7 @@ impl Spelling {
         Self::Wrapped(free("arguments", &mut taken))
     }
 
-    /// The tool's own arguments, of what the model wrote. What is the tool's own already stays.
+    /// Converts the model's form to the tool's own arguments. Arguments that are already in that form are unchanged.
     pub fn read(&self, written: Value) -> Value {
         let Value::Object(mut members) = written else {
             return written;
@@ -95,7 +97,7 @@ impl Spelling {
         }
     }
 
-    /// Returns what the model is to write for the tool's own arguments. What is written so already stays.
+    /// Converts the tool's own arguments to the model's form. Arguments that are already in that form are unchanged.
     pub(crate) fn write(&self, own: Value) -> Value {
         match (self, self.read(own)) {
             (Self::Wrapped(name), own) => json!({name: own}),

@@ -36,7 +36,7 @@ fn leaf() -> impl Strategy<Value = Value> {
     ]
 }
 
-/// A schema of draft 7 or of 2020-12. Recursion goes through a member, so that validators come to an end.
+/// A schema of draft 7 or of 2020-12. Recursion goes through a member, so that validators terminate.
 pub(crate) fn any_schema() -> impl Strategy<Value = Value> {
     let schema = leaf().prop_recursive(4, 24, 4, |inner| {
         let named = prop::collection::vec((name(), inner.clone()), 0..4);

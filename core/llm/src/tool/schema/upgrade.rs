@@ -18,7 +18,7 @@ pub(super) fn upgrade(root: &mut Map<String, Value>) {
 }
 
 fn words(schema: &mut Map<String, Value>, is_old: bool) {
-    // What stands beside a reference counts only since 2019-09.
+    // Keywords next to a reference count only since 2019-09.
     if is_old && schema.contains_key("$ref") {
         schema.retain(|word, _| matches!(word.as_str(), "$ref" | "$defs" | "definitions"));
     }
@@ -55,7 +55,7 @@ fn dependencies(schema: &mut Map<String, Value>) {
     }
 }
 
-/// In draft 4 an exclusive bound is a word beside the bound.
+/// Converts draft 4's exclusive bounds, which are a flag next to the bound.
 fn bound(schema: &mut Map<String, Value>, bound: &str, exclusive: &str) {
     if let Some(&Value::Bool(is_exclusive)) = schema.get(exclusive) {
         schema.shift_remove(exclusive);

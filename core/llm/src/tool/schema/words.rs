@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 
-/// Calls `each` with every schema that stands directly in this one, and the keyword that it stands in.
+/// Calls `each` with every direct subschema of this one, and with its keyword.
 pub(super) fn subschemas(schema: &mut Map<String, Value>, each: &mut dyn FnMut(&str, &mut Value)) {
     for (word, value) in schema.iter_mut() {
         match (word.as_str(), value) {
@@ -35,7 +35,7 @@ pub(super) fn subschemas(schema: &mut Map<String, Value>, each: &mut dyn FnMut(&
     }
 }
 
-/// Calls `each` with every `$ref` below, that of the schema itself too.
+/// Calls `each` with every `$ref` in the schema, including its own.
 pub(super) fn refs(schema: &mut Value, each: &mut dyn FnMut(&mut String)) {
     let Value::Object(words) = schema else {
         return;

@@ -1,4 +1,4 @@
-//! What the model checker sees of the budget.
+//! The model checker's view of the budget.
 
 use super::Budget;
 use crate::run::abstraction::{Abstraction, json};
@@ -10,7 +10,7 @@ impl Budget {
         self.rounds
     }
 
-    /// Feeds the canonical form to a hasher. What was spent decides nothing where there is no limit on it.
+    /// Feeds the canonical form to a hasher. Use without a limit has no effect.
     pub(crate) fn canon(&self, limits: &Limits, abstraction: &Abstraction, out: &mut impl Hasher) {
         let spent = &self.spent;
         if !abstraction.time {

@@ -1,4 +1,4 @@
-//! What the model checker sees of the clocks.
+//! The model checker's view of the clocks.
 
 use super::Clocks;
 use crate::Timestamp;

@@ -1,4 +1,4 @@
-//! What the model checker sees of the questions.
+//! The model checker's view of the questions.
 
 use super::Questions;
 use crate::run::abstraction::{Abstraction, json};

@@ -1,4 +1,4 @@
-//! What the model checker sees of the recorder.
+//! The model checker's view of the recorder.
 
 use super::Recorder;
 use super::stream::StreamOf;
@@ -55,7 +55,7 @@ impl Recorder {
         }
     }
 
-    /// What is still to be recorded of the stream.
+    /// Feeds the part of the stream that is not recorded yet.
     pub(crate) fn canon_stream(&self, of: &StreamOf<'_>, out: &mut impl Hasher) {
         if self.attempts.is_none() {
             return;
@@ -74,7 +74,7 @@ impl Recorder {
         }
     }
 
-    /// Whether what the hop has cost is recorded.
+    /// Feeds whether the hop's usage is recorded.
     pub(crate) fn canon_usage(&self, hop: u32, usage: &[TokenUsage], out: &mut impl Hasher) {
         let counted = self.counted;
         (counted.is_some(), counted == Some(hop), usage.is_empty()).hash(out);

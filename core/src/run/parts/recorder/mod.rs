@@ -27,7 +27,7 @@ pub(crate) struct Recorder {
     /// The messages from before the hop that its stream has changed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     touched: Vec<MessageId>,
-    /// The hop's stream has put other messages in the place of some.
+    /// The hop's stream has replaced some messages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     rewritten: Option<Rewritten>,
     /// The hop's stream has changed the shared state.
@@ -54,16 +54,16 @@ struct Rewritten {
     after: Option<MessageId>,
 }
 
-/// What a stream did since the recorder last looked.
+/// The changes by a stream since the recorder last looked.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct StreamNotes {
-    /// The messages that came to an end.
+    /// The messages that ended.
     finished: Vec<MessageId>,
-    /// The messages that it began, or changed otherwise than by a delta.
+    /// The messages that the stream began, or changed other than by a delta.
     touched: Vec<MessageId>,
-    /// It changed the shared state.
+    /// The stream changed the shared state.
     state: bool,
-    /// There is something of these, or messages were replaced.
+    /// Some of these notes are set, or messages were replaced.
     any: bool,
 }
 
@@ -89,7 +89,7 @@ impl Recorder {
         self.attempts.is_some()
     }
 
-    /// How many blocks must be stored before what depends on all so far may go out.
+    /// Returns the number of blocks that must be stored before an effect that depends on all of them may be emitted.
     pub(crate) fn recorded(&self) -> u64 {
         self.next
     }
@@ -109,7 +109,7 @@ impl Recorder {
         }
     }
 
-    /// How much of `message` is recorded, if it is at all; from now on `length` is.
+    /// Returns the length of `message` that was recorded, if any, and sets it to `length`.
     fn advance(&mut self, message: &MessageId, length: usize) -> Option<usize> {
         let mut entries = self.recorded.iter_mut().rev();
         match entries.find(|entry| entry.0 == *message) {
@@ -133,17 +133,17 @@ impl Recorder {
         }
     }
 
-    /// A hop begins: what its stream brings is to be recorded.
+    /// Begins a hop, whose stream must be recorded.
     pub(crate) fn begin_hop(&mut self) {
         self.streams = self.is_on();
     }
 
-    /// Whether the hop's stream may have brought what is not recorded yet.
+    /// Returns whether the hop's stream may have brought what is not recorded yet.
     pub(crate) fn streams(&self) -> bool {
         self.streams
     }
 
-    /// The hop's stream is recorded: what was noted of it is needed no more.
+    /// Forgets the notes on the hop's stream, which is recorded.
     fn forget_stream(&mut self) {
         self.recorded.clear();
         self.marks.clear();
@@ -153,12 +153,12 @@ impl Recorder {
         self.streams = false;
     }
 
-    /// The turn is over: even without a new block, that is to be written.
+    /// Notes the end of the turn, which is written even without a new block.
     pub(crate) fn close(&mut self) {
         self.closing = self.is_on();
     }
 
-    /// The next write to give out, if none is under way and there is something to write.
+    /// Returns the next write for the host, if none is in flight and there is something to write.
     pub(crate) fn next_write(&mut self) -> Option<EffectId> {
         if !self.in_flight.is_empty() || (self.queued.is_empty() && !self.closing) {
             return None;
@@ -172,12 +172,12 @@ impl Recorder {
         Some(EffectId::Persist { sequence })
     }
 
-    /// Whether a write is under way.
+    /// Returns whether a write is under way.
     pub(crate) fn is_writing(&self) -> bool {
         !self.in_flight.is_empty() || self.is_last
     }
 
-    /// Whether a run can have recorded this.
+    /// Checks that a run can have stored such a recorder.
     ///
     /// # Errors
     /// No run writes that.
@@ -202,7 +202,7 @@ impl Recorder {
         &self.in_flight
     }
 
-    /// Whether the write under way is the turn's last.
+    /// Returns whether the write under way is the turn's last.
     pub(crate) fn is_last(&self) -> bool {
         self.is_last
     }
@@ -213,14 +213,15 @@ impl Recorder {
         self.failures = 0;
     }
 
-    /// A write failed. Whether it is to be tried again.
+    /// Notes that a write failed. Returns whether to retry it.
     pub(crate) fn not_stored(&mut self) -> bool {
         self.failures += 1;
         self.attempts
             .is_some_and(|attempts| self.failures < attempts)
     }
 
-    /// The write has failed for good. What it held goes into the turn's last write, which has tries of its own.
+    /// Notes that the write has failed for good. Its blocks go into the turn's last write, which has attempts of its
+    /// own.
     pub(crate) fn put_back(&mut self) {
         let later = std::mem::replace(&mut self.queued, std::mem::take(&mut self.in_flight));
         self.queued.extend(later);

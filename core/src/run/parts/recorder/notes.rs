@@ -4,7 +4,7 @@ use crate::conversation::{Applied, Conversation};
 use crate::event::{EncryptedValueSubtype, Event, EventRef};
 
 impl StreamNotes {
-    /// What there is since the last call, if there is any.
+    /// Takes the notes since the last call, if there are any.
     #[inline]
     pub(super) fn take(&mut self) -> Option<Self> {
         self.any.then(|| std::mem::take(self))
@@ -21,7 +21,7 @@ impl StreamNotes {
         let EventRef::Whole(event) = event else {
             return;
         };
-        // What is attached to it counts all the same.
+        // The attached data counts all the same.
         if matches!(event, Event::ActivityDelta(_)) || !matches!(applied, Applied::Ignored(_)) {
             self.event(event, conversation);
         }

@@ -1,4 +1,5 @@
-//! What a checkpoint has of the blocks: those that are not stored, and what of the stream is in none.
+//! The part of the blocks that a checkpoint holds: the blocks that are not stored, and the part of the stream that is
+//! in no block.
 
 use super::Recorder;
 use super::stream::{Form, StreamOf, digest};
@@ -54,7 +55,7 @@ impl Recorder {
         }
     }
 
-    /// How many blocks are stored once the host has stored what it has been `given`.
+    /// Returns the number of stored blocks once the host has stored the blocks it was `given`.
     pub(crate) fn stored_blocks(&self, given: bool) -> u64 {
         let given = if given { self.in_flight.len() } else { 0 };
         self.durable + given as u64
@@ -65,7 +66,7 @@ impl Recorder {
         self.in_flight.iter().chain(&self.queued)
     }
 
-    /// Whether the shared state is in no block as it is now.
+    /// Returns whether the shared state is in no block as it is now.
     pub(crate) fn is_state_new(&self) -> bool {
         self.streams && self.state_changed
     }

@@ -1,8 +1,8 @@
-//! What a stream leaves behind: what it cost, and the blocks of what it said.
+//! The blocks of a stream: its usage and its messages.
 //!
-//! The blocks of a turn, applied in sequence, make the very messages that the live conversation has. What a stream adds
-//! is recorded in the order of the messages; what it changes of what was there before is recorded as it is at the end
-//! of the stream.
+//! The blocks of a turn, applied in sequence, rebuild exactly the messages of the live conversation. Messages that a
+//! stream adds are recorded in their order. Earlier messages that it changes are recorded as they are at the end of the
+//! stream.
 
 use super::{Recorder, Rewritten, StreamNotes};
 use crate::conversation::{Conversation, LiveCall};
@@ -20,7 +20,7 @@ pub(crate) struct StreamOf<'a> {
     hop: u32,
     pub(super) conversation: &'a Conversation,
     tools: &'a ToolRegistry,
-    /// Before what the hop has brought.
+    /// The place before the messages of the hop.
     begins: &'a Bookmark,
 }
 
@@ -46,7 +46,7 @@ impl<'a> StreamOf<'a> {
 }
 
 impl Recorder {
-    /// What the hop cost; also that it did not say, if a hop before did.
+    /// Records the hop's usage. A hop without usage is recorded too if a hop before had some.
     pub(crate) fn record_usage(&mut self, hop: u32, usage: &[TokenUsage]) {
         let counted = (!usage.is_empty()).then_some(hop);
         if self.is_on() && self.counted != counted {
@@ -56,8 +56,8 @@ impl Recorder {
         }
     }
 
-    /// What pieces of the stream have done: messages that came to their end are recorded, and what is to be looked at
-    /// once the stream is over is noted. From the message at `kept` on they are others now.
+    /// Notes what the stream has done: records finished messages, and remembers what to check once the stream is over.
+    /// The messages from `kept` on were replaced.
     #[inline]
     pub(crate) fn note_stream(&mut self, of: &StreamOf<'_>, kept: Option<usize>) {
         if let Some(noted) = self.notes.take()
@@ -76,7 +76,7 @@ impl Recorder {
         for id in noted.touched {
             let first = of.conversation.position(&id);
             if let Some(first) = first.filter(|_| of.conversation.last_position(&id) != first) {
-                // An id cannot say which of two messages it was.
+                // The id does not identify one of the two messages.
                 self.note_rewritten(of, first);
                 continue;
             }
@@ -94,7 +94,7 @@ impl Recorder {
         }
     }
 
-    /// From the message at `kept` on they are others now.
+    /// Notes that the messages from `kept` on were replaced.
     fn note_rewritten(&mut self, of: &StreamOf<'_>, kept: usize) {
         let messages = of.conversation.messages();
         let before = match &self.rewritten {
@@ -115,7 +115,7 @@ impl Recorder {
         self.rewritten = Some(Rewritten { after });
     }
 
-    /// Where the messages begin that are recorded as a whole.
+    /// Returns the index of the first message that is recorded as a complete one.
     pub(super) fn rewritten_from(&self, of: &StreamOf<'_>) -> usize {
         match &self.rewritten {
             None => of.conversation.messages().len(),
@@ -126,7 +126,7 @@ impl Recorder {
         }
     }
 
-    /// Where the messages begin that the hop's stream has brought.
+    /// Returns the index of the first message of the hop's stream.
     pub(crate) fn stream_start(&self, of: &StreamOf<'_>) -> usize {
         if of.begins.is_at_start() {
             return 0;
@@ -138,8 +138,8 @@ impl Recorder {
         }
     }
 
-    /// Records the message at `last`, and before it the beginnings of those that come before it in the stream, so that
-    /// the blocks have the order of the messages.
+    /// Records the message at `last`. Before it, records the beginnings of the messages that precede it in the stream,
+    /// so that the blocks have the order of the messages.
     fn record_up_to(&mut self, of: &StreamOf<'_>, start: usize, last: usize) {
         let recorded = self.recorded.last();
         let recorded = recorded.and_then(|entry| of.conversation.position(&entry.0));
@@ -149,7 +149,7 @@ impl Recorder {
         }
     }
 
-    /// Records what is new of the message at `at`. A message that only asks for tools comes with its calls, once the
+    /// Records the new part of the message at `at`. A message that only asks for tools comes with its calls, once the
     /// stream is over, unless `is_begun` says that its place must be kept.
     fn record_message(&mut self, of: &StreamOf<'_>, at: usize, is_begun: bool) {
         let conversation = of.conversation;
@@ -188,7 +188,8 @@ impl Recorder {
                     BlockContent::Message { message }
                 })
             }
-            // It goes behind its call, wherever that is; but that of an earlier one with the same id only here.
+            // The result goes after its call, wherever that is; but the result of an earlier call with the same id only
+            // here.
             Form::Result { has_call: true }
                 if is_begun && conversation.answered_at(at).is_some() =>
             {
@@ -207,8 +208,8 @@ impl Recorder {
         }
     }
 
-    /// Records what the hop's stream left unrecorded: text that never ended, the calls, and what the backend answered
-    /// itself. The other results are recorded when they come.
+    /// Records the rest of the hop's stream: text that never ended, the calls, and the results from the backend itself.
+    /// The other results are recorded when they arrive.
     pub(crate) fn record_stream(&mut self, of: &StreamOf<'_>) {
         if !self.is_on() {
             return;
@@ -327,36 +328,36 @@ impl Recorder {
             attached: Attached::of(message),
         };
         recorded.results.insert(key);
-        // The call may hang on a message from before the stream: it comes first all the same.
+        // The call may belong to a message from before the stream: it is recorded first all the same.
         self.record_call(of, key, recorded);
         self.record(of.hop, content);
         true
     }
 }
 
-/// What is recorded at the end of a stream so far.
+/// The calls and results that were recorded so far at the end of a stream.
 #[derive(Default)]
 struct Recorded {
     calls: BTreeSet<CallKey>,
     results: BTreeSet<CallKey>,
 }
 
-/// How a message is recorded.
+/// The way in which a message is recorded.
 pub(super) enum Form<'a> {
-    /// Piece by piece.
+    /// Recorded in parts.
     Text(&'a str),
-    /// Piece by piece.
+    /// Recorded in parts.
     Reasoning(&'a str),
-    /// By its calls.
+    /// Recorded by its calls.
     Calls,
-    /// Whole, as a tool's result.
+    /// Recorded complete, as a tool's result.
     Result { has_call: bool },
-    /// Whole.
+    /// Recorded complete.
     Whole,
 }
 
 impl Recorder {
-    /// What is new of a message that is recorded piece by piece.
+    /// Returns the new part of a message that is recorded in parts.
     fn piece(
         &mut self,
         id: &MessageId,
@@ -384,7 +385,7 @@ impl Recorder {
     }
 }
 
-/// What a message, or what is attached to it, is known by.
+/// Returns the digest that identifies a message, or its attached data.
 pub(super) fn digest(value: &impl Serialize) -> u64 {
     // Maps with string keys and no fallible serialiser: there is nothing that can fail.
     fnv1a(&serde_json::to_vec(value).unwrap_or_default())
@@ -418,7 +419,7 @@ impl<'a> Form<'a> {
     }
 }
 
-/// Whether there is nothing in the message that only a whole one can hold.
+/// Returns whether the message has no field that only a complete message block can hold.
 fn is_bare(said: &AssistantMessage) -> bool {
     let mut calls = said.tool_calls.iter();
     said.extra.is_empty()

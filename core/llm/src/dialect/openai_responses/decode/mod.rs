@@ -32,7 +32,7 @@ pub(crate) struct Decoder {
     message: Option<usize>,
     /// The item whose reasoning is open.
     reasoning: Option<usize>,
-    /// Whether the stream said that it is over within a call.
+    /// Whether the stream reported its end within a call.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     is_cut: bool,
     /// The size of the current message's text, in bytes.
@@ -130,7 +130,7 @@ impl Decoder {
                 name,
                 ..
             } => match (call_id, self.state(at)) {
-                // It may come later.
+                // The name may come later.
                 (None, Some(State::Call { name: waiting, .. })) => {
                     *waiting = name.as_deref().map(str::to_owned);
                 }

@@ -59,7 +59,7 @@ impl Decoder {
         }
     }
 
-    /// A piece that came behind the end of its item: gateways end an item at its first piece, and go on.
+    /// Handles a delta after the end of its item: some gateways end an item at its first delta, and continue.
     pub(super) fn late(
         &mut self,
         at: usize,
@@ -90,7 +90,7 @@ impl Decoder {
         self.part(at, piece, sink)
     }
 
-    /// A piece of a message's text, or all of a part of it.
+    /// Handles a delta of a message's text, or all of a part of it.
     pub(super) fn text(
         &mut self,
         at: usize,
@@ -131,7 +131,7 @@ impl Decoder {
         self.answer.text(text, sink)
     }
 
-    /// A part of a message ends as another text than its pieces said.
+    /// Handles the end of a part of a message with a text that differs from its deltas.
     fn replace_text(
         &mut self,
         at: usize,
@@ -168,7 +168,7 @@ impl Decoder {
             false => text,
             true => match refusals.against(part, text) {
                 Whole::Longer(rest) => rest,
-                // The whole of it is kept with the message.
+                // The complete text is kept with the message.
                 Whole::Same | Whole::Other => "",
             },
         };
@@ -224,7 +224,7 @@ impl Decoder {
         self.answer.reasoning(text, sink)
     }
 
-    /// A piece of a call's arguments, or all of them.
+    /// Handles a delta of a call's arguments, or all of them.
     pub(super) fn arguments(
         &mut self,
         at: usize,
@@ -286,7 +286,7 @@ impl Decoder {
     }
 }
 
-/// A text as it stands within a JSON string, whose quotes come before the first and after the last piece.
+/// Returns a text as in a JSON string, without the quotes, which come before the first and after the last delta.
 fn quoted(text: &str) -> String {
     let mut quoted = Value::from(text).to_string();
     quoted.pop();

@@ -1,4 +1,4 @@
-//! Items that are whole: what no piece said is said then.
+//! Complete items: the content that no delta has brought is emitted then.
 
 use super::super::super::template::Gap;
 use super::super::event::{DeltaKind, ItemRef, Piece, Thought};
@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 use std::borrow::Cow;
 
 impl Decoder {
-    /// An item is whole: what no piece said is said now.
+    /// Completes an item: emits the content that no delta has brought.
     pub(super) fn complete(
         &mut self,
         at: usize,
@@ -90,7 +90,7 @@ impl Decoder {
         Ok(())
     }
 
-    /// Holds an item as the last event has it against what was said of it: what its end lacked is said now.
+    /// Compares an item of the last event with its earlier content, and emits the part that was missing at its end.
     pub(super) fn compare(
         &mut self,
         at: usize,
