@@ -20,22 +20,22 @@ use std::sync::Arc;
 use stepwell_core::RunId;
 use stepwell_io::{AgentBuilder, Caller, TurnBuilder, TurnCode};
 
-/// A conversation with a model and the app's tools, with the network inside. All work is done on threads of Stepwell's
-/// own. Users and conversations each have a thread of their own: `thread` gives it.
+/// A conversation with a model and the app's tools, which does its own network IO. All work is done on Stepwell's own
+/// threads. Each user and each conversation has a thread, which `thread` returns.
 #[derive(Debug, uniffi::Object)]
 pub struct Agent {
     agent: stepwell_io::Agent,
-    /// The code of its turns' tools is its runners'.
+    /// Whether the code of its turns' tools belongs to runners.
     is_for_runners: bool,
-    /// It was made, and not given by another one.
+    /// Whether the app made this agent, instead of getting it from another agent.
     is_first: bool,
-    /// Whom its turns are begun for.
+    /// The caller that the agent begins turns for.
     caller: Option<Caller>,
 }
 
 #[uniffi::export]
 impl Agent {
-    /// An agent with its tools, and whatever else the setup gives it.
+    /// Creates an agent with its tools and the rest of the setup.
     #[uniffi::constructor(default(setup))]
     pub fn new(config: RunConfig, setup: AgentSetup) -> Result<Arc<Self>, StepwellError> {
         setup.has_code_for(&config)?;
@@ -46,8 +46,8 @@ impl Agent {
         build(setup.builder(config, client)?)
     }
 
-    /// An agent whose tools, those of the configuration, approvals, runs and full contexts are seen to by the app's own
-    /// event loops: each turn is begun with `with_runner`, and runs on that runner's.
+    /// Creates an agent for runners. The app's own event loops handle the configuration's tools, approvals, runs and
+    /// full contexts: each turn is begun with `with_runner`, and its work goes to that runner's loop.
     #[uniffi::constructor(default(setup))]
     pub fn for_runners(config: RunConfig, setup: AgentSetup) -> Result<Arc<Self>, StepwellError> {
         if let Some(field) = setup.of_runners() {
@@ -59,9 +59,9 @@ impl Agent {
         build(setup.builder(config, http_client()?)?)
     }
 
-    /// The same conversations, whose turns are carried out by this runner. `store` reaches the agent's store from there,
-    /// where that is the app's code. With `sends_requests` the runner sends the requests, too, and with
-    /// `makes_instructions` it makes each turn's instructions.
+    /// Returns an agent for the same conversations, whose turns this runner carries out. `store` reaches the agent's
+    /// store from there, where the store is code of the app. With `sends_requests` the runner also sends the requests,
+    /// and with `makes_instructions` it makes each turn's instructions.
     #[uniffi::method(default(store = None, sends_requests = false, makes_instructions = false))]
     pub fn with_runner(
         &self,
@@ -89,8 +89,8 @@ impl Agent {
         })
     }
 
-    /// The same conversations, whose turns have answers of this type. They are decoded by this code; without any by the agent's
-    /// own, if `OutputType.decoded_by_host` says so.
+    /// Returns an agent for the same conversations, whose turns have answers of this type. `decoder` decodes the
+    /// answers; without it the agent's own decoder does, if `OutputType.decoded_by_host` says so.
     #[uniffi::method(default(decoder = None))]
     pub fn with_output(
         &self,
@@ -104,10 +104,10 @@ impl Agent {
         Ok(Arc::new(self.on(agent)))
     }
 
-    /// Says something to the model, and gives the turn to take events from. If another turn of the thread is under way, it
-    /// fails at once as busy, unless `when_busy` says otherwise. `options` are what is otherwise for this turn than the agent has it, `tools` what it
-    /// offers beside the agent's tools. `parts` come behind the text, in order: media, and texts between them. An empty text
-    /// is none where there are parts.
+    /// Sends a message to the model, and returns the turn to take events from. If another turn of the thread is under
+    /// way, the call fails at once as busy, unless `when_busy` says otherwise. `options` override the agent's options
+    /// for this turn, and `tools` are offered in addition to the agent's tools. `parts` follow the text, in order:
+    /// media, and texts between them. With parts, an empty text is left out.
     #[uniffi::method(default(tools = [], parts = [], options))]
     pub fn start_turn(
         &self,
@@ -120,18 +120,18 @@ impl Agent {
         self.send(turn, options, tools)
     }
 
-    /// Starts a turn with ids and a message of the app's own: one that is more than text, say, or with the answers to what
-    /// an AG-UI agent asked at the end of an earlier turn. If another turn of the thread is under way, it fails at once as
-    /// busy.
+    /// Starts a turn with ids and a message that the app makes: one that is more than text, say, or one with the
+    /// answers to what an AG-UI agent asked at the end of an earlier turn. If another turn of the thread is under way,
+    /// the call fails at once as busy.
     #[uniffi::method(default(tools = []))]
     pub fn start(&self, start: Start, tools: Vec<AgentTool>) -> Result<Arc<Turn>, StepwellError> {
         let (turn, options) = self.begun(start)?;
         self.send(turn, options, tools)
     }
 
-    /// Starts a turn that does not come after the thread's last one: after `parent`, or as a first one. It goes on from the
-    /// conversation as of `parent`, and the turns that came of it before stay in the store as another branch. For an agent
-    /// with a store: else the turn fails at once.
+    /// Starts a turn that does not follow the thread's last turn: one that follows `parent`, or a first one. The turn
+    /// continues the conversation as of `parent`, and the turns that followed `parent` before stay in the store as
+    /// another branch. Needs an agent with a store: otherwise the turn fails at once.
     #[uniffi::method(default(tools = []))]
     pub fn branch(
         &self,
@@ -143,9 +143,9 @@ impl Agent {
         self.send(turn.branch(parent.map(RunId::from)), options, tools)
     }
 
-    /// Goes on with a stored turn: with what `Turn.rested` or `Turn.suspend` gave, in this process or a later one. What a
-    /// deferred call comes to is then told to `Turn.finish_call`; the user is asked again what they had not answered. The
-    /// turn's thread is that of the snapshot.
+    /// Continues a stored turn, from what `Turn.rested` or `Turn.suspend` returned, in this process or a later one. The
+    /// result of a deferred call is then passed to `Turn.finish_call`; the user is asked again for each answer that is
+    /// missing. The turn's thread is that of the snapshot.
     pub fn revive(&self, snapshot: &str) -> Result<Arc<Turn>, StepwellError> {
         let runtime = runtime()?;
         let _entered = runtime.enter();
@@ -156,8 +156,8 @@ impl Agent {
         Ok(Turn::new(revived?))
     }
 
-    /// Says something else in the place of what a stored turn began with: another branch of the thread, from the
-    /// conversation before that turn, which stays. For an agent with a store. `parts` as for `start_turn`.
+    /// Sends another message instead of the one that a stored turn began with: a new branch of the thread, from the
+    /// conversation before that turn, which stays. Needs an agent with a store. `parts` are as for `start_turn`.
     #[uniffi::method(default(parts = []))]
     pub async fn resend(
         &self,
@@ -171,9 +171,9 @@ impl Agent {
         on_runtime(self.for_caller(work)).await
     }
 
-    /// Goes on with every unfinished turn of the store that nobody drives any more, each on its own thread: with what a
-    /// process that died has left, and what was suspended. To be called when the app starts, and as often as it likes
-    /// after that; turns that are under way are left alone.
+    /// Revives every unfinished turn of the store that no process drives any more, each on its own thread: turns that a
+    /// dead process left, and turns that were suspended. Call it when the app starts, and as often as needed after
+    /// that; turns that are under way are left alone.
     pub async fn recover(&self) -> Result<Vec<Recovered>, StepwellError> {
         let agent = self.agent.clone();
         let work = async move {
@@ -183,7 +183,7 @@ impl Agent {
         on_runtime(self.for_caller(work)).await
     }
 
-    /// Another conversation with the same model, tools and store: the one that goes by this key, or a new one.
+    /// Returns the conversation with this key, or a new one, with the same model, tools and store.
     pub fn thread(&self, key: ThreadKey) -> Arc<Self> {
         let agent = self
             .agent
@@ -191,8 +191,8 @@ impl Agent {
         Arc::new(self.on(agent))
     }
 
-    /// As `thread`; a new one begins with an earlier conversation: a JSON array of AG-UI messages, oldest first, and the
-    /// state shared with an AG-UI agent, any JSON.
+    /// Returns the conversation as `thread` does; a new one begins with an earlier conversation: a JSON array of AG-UI
+    /// messages, oldest first, and the state shared with an AG-UI agent, any JSON.
     #[uniffi::method(default(shared_state = None))]
     pub fn thread_with_history(
         &self,
@@ -206,21 +206,21 @@ impl Agent {
         Ok(Arc::new(self.on(agent)))
     }
 
-    /// Cancels the thread's turn, if one is under way, and forgets its conversation: what a store has of it stays there. An
-    /// `Agent` on the thread that is still held is not to be used any more.
+    /// Cancels the thread's turn, if one is under way, and forgets its conversation; what a store has of the thread
+    /// stays there. Stop using an `Agent` of the thread that is still held.
     pub fn forget_thread(&self, key: ThreadKey) {
         self.agent.forget_thread(&key.into());
     }
 
-    /// Cancels the thread's turn, if one is under way, forgets its conversation, and deletes it from the store with all
-    /// its turns. Whether the store had it; an agent without one has none.
+    /// Cancels the thread's turn, if one is under way, forgets its conversation, and deletes the thread from the store
+    /// with all its turns. Returns whether the store had the thread; without a store, `false`.
     pub async fn delete_thread(&self, key: ThreadKey) -> Result<bool, StepwellError> {
         let agent = self.agent.clone();
         let key = key.into();
         on_runtime(async move { Ok(agent.delete_thread(&key).await?) }).await
     }
 
-    /// Says something to the model, tells the listener what happens, and waits for the end. A call that is given up
+    /// Sends a message to the model, reports to the listener what happens, and waits for the end. Abandoning the call
     /// cancels the turn.
     pub async fn send_to_listener(
         &self,
@@ -238,7 +238,7 @@ impl Agent {
                     return finish(turn).await;
                 }
                 let listener = Arc::clone(&listener);
-                // Its code may block, and does in languages with a lock around all of theirs.
+                // The listener's code may block, and does in languages with a global lock.
                 let told = tokio::task::spawn_blocking(move || listener.on_events(events)).await;
                 match told {
                     Ok(Ok(())) => {}
@@ -259,23 +259,23 @@ impl Agent {
         self.agent.cancel();
     }
 
-    /// The app goes to the background; see `DevicePolicy`. Like the following three, it concerns the turn under way and
-    /// those that begin later.
+    /// Reports that the app goes to the background; see `DevicePolicy`. Like the following three calls, this one
+    /// applies to the turn under way and to later turns.
     pub fn entered_background(&self) {
         self.agent.entered_background();
     }
 
-    /// The app is in the foreground again.
+    /// Reports that the app is in the foreground again.
     pub fn entered_foreground(&self) {
         self.agent.entered_foreground();
     }
 
-    /// The network is gone.
+    /// Reports that the network is gone.
     pub fn network_lost(&self) {
         self.agent.network_lost();
     }
 
-    /// There is a network, or another one took the place of the one before.
+    /// Reports that there is a network, or that another one replaced it.
     pub fn network_available(&self) {
         self.agent.network_available();
     }
@@ -285,15 +285,15 @@ impl Agent {
         self.agent.thread_id().to_string()
     }
 
-    /// Which threads have a turn under way, what the user looks at, and what is unread: of this agent and of those
-    /// that `thread` gave. Say with `look_at` what the user looks at. Its runs are the agent's turns: leave it to the
-    /// agent to register, to complete and to remove them.
+    /// The registry of this agent and of those that `thread` returned: which threads have a turn under way, what the
+    /// user looks at, and what is unread. Report with `look_at` what the user looks at. The registry's runs are the
+    /// agent's turns: only the agent should register, complete and remove them.
     pub fn registry(&self) -> Arc<RunRegistry> {
         RunRegistry::of(self.agent.registry().clone())
     }
 
-    /// Waits for what next happens to the turns of all threads: a turn began, goes on with another hop, is over; a thread
-    /// is unread. Each event goes to one caller: of this, or of the registry's `take_events`.
+    /// Waits for the next event of the turns of all threads: a turn began, continued with another hop, or ended; a
+    /// thread is unread. Each event goes to one caller only, of this method or of the registry's `take_events`.
     pub async fn next_registry_event(&self) -> Result<RegistryEvent, StepwellError> {
         let agent = self.agent.clone();
         on_runtime(async move { Ok(agent.next_registry_event().await.into()) }).await
@@ -304,8 +304,9 @@ impl Agent {
         self.agent.thread_key().clone().into()
     }
 
-    /// The thread's conversation as the store has it: a JSON array of AG-UI messages, oldest first. For one that this
-    /// process has not sent on yet; from then on `messages` gives it too, which is what an agent without a store has.
+    /// Returns the thread's conversation as the store has it: a JSON array of AG-UI messages, oldest first. Use it for
+    /// a thread that this process has not sent on yet; from then on `messages` returns the conversation too, as it does
+    /// without a store.
     pub async fn load(&self) -> Result<JsonValue, StepwellError> {
         let agent = self.agent.clone();
         on_runtime(async move { Ok(JsonValue::of(&agent.load().await?.messages())) }).await
@@ -321,7 +322,7 @@ impl Agent {
         JsonValue::of(self.agent.conversation().shared_state())
     }
 
-    /// All that the model said since the user's last message, as it was shown.
+    /// Returns all that the model said since the user's last message, as it was shown.
     pub fn text(&self) -> String {
         let shown_as = self.agent.config().text;
         shown_as.shown(&self.agent.conversation())
@@ -357,7 +358,7 @@ impl Agent {
         self.is_first
     }
 
-    /// Work that begins turns, for the caller.
+    /// Does work that begins turns, on behalf of the caller.
     fn for_caller<F: Future>(&self, work: F) -> impl Future<Output = F::Output> + use<F> {
         let caller = self.caller.clone();
         async move {
@@ -377,7 +378,7 @@ impl Agent {
         }
     }
 
-    /// A turn that is yet to begin, and its options.
+    /// Returns the builder of a turn, and the turn's options.
     fn begun(&self, mut start: Start) -> Result<(TurnBuilder, TurnOptions), StepwellError> {
         let options = std::mem::take(&mut start.options);
         let start = start.into_core(self.agent.config())?;
@@ -434,15 +435,16 @@ fn build(builder: AgentBuilder) -> Result<Arc<Agent>, StepwellError> {
     }))
 }
 
-/// An unfinished turn of the store that goes on here.
+/// An unfinished turn of the store that this agent revives.
 #[derive(Clone, Debug, uniffi::Record)]
 pub struct Recovered {
-    /// The turn. `Agent.thread` with its thread gives the conversation.
+    /// The key of the turn. `Agent.thread` with its thread returns the conversation.
     pub key: TurnKey,
-    /// The turn under way: take its events, or `detach` it. Letting go of it cancels it. Absent if it cannot go on.
+    /// The turn under way: take its events, or `detach` it. Releasing the turn cancels it. Absent if the turn cannot
+    /// continue.
     pub turn: Option<Arc<Turn>>,
-    /// Why it cannot go on: its snapshot cannot be read. It stays unfinished in the store, for a program that can read
-    /// it, or until somebody sends on its thread.
+    /// Why the turn cannot continue: its snapshot cannot be read. The turn stays unfinished in the store, for a program
+    /// that can read it, or until a message is sent on its thread.
     pub error: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! The key and the headers of requests, given by code of the app.
+//! The key and the headers of requests, supplied by code of the app.
 
 use crate::error::CallbackError;
 use futures::FutureExt;
@@ -9,35 +9,35 @@ use std::sync::Arc;
 use stepwell_core::dialect::Secret;
 use stepwell_core::run;
 
-/// Gives the key and the headers of an agent's requests, for tokens that expire. It is asked before each request, so it
-/// keeps what it got as long as that is good.
+/// Supplies the key and the headers of an agent's requests, for tokens that expire. The source is asked before each
+/// request, so it should cache what is still valid.
 #[uniffi::export(foreign)]
 #[async_trait::async_trait]
 pub trait CredentialSource: Send + Sync {
-    /// Gives them. An error is what the turn fails with. When the turn is cancelled, so is the call.
+    /// Returns the key and the headers. An error fails the turn. When the turn is cancelled, so is the call.
     async fn credentials(&self, request: CredentialRequest)
     -> Result<Authorization, CallbackError>;
 }
 
-/// For which request credentials are asked for.
+/// The request that credentials are asked for.
 #[derive(Clone, Debug, PartialEq, Eq, uniffi::Record)]
 pub struct CredentialRequest {
     /// The conversation.
     pub thread_id: String,
     /// The turn: the run id of its first hop.
     pub turn: String,
-    /// The provider has refused what was given last, with a 401: it is to be got anew, not taken from a cache.
+    /// Whether the provider refused the last credentials with a 401: get new ones, not those of a cache.
     pub rejected: bool,
 }
 
-/// What one request is sent with. It is neither printed nor stored.
+/// The key and the headers of one request. Neither is printed or stored.
 #[derive(Clone, Default, PartialEq, Eq, uniffi::Record)]
 #[uniffi::export(Debug, Display)]
 pub struct Authorization {
-    /// The key, in the place of the configuration's.
+    /// The key, instead of the configuration's.
     #[uniffi(default = None)]
     pub key: Option<String>,
-    /// Headers to send besides, in the place of the configuration's of their names.
+    /// Additional headers, which replace the configuration's headers of the same names.
     #[uniffi(default)]
     pub headers: HashMap<String, String>,
 }
@@ -60,7 +60,7 @@ impl fmt::Display for Authorization {
 
 impl From<Authorization> for run::Authorization {
     fn from(authorization: Authorization) -> Self {
-        // A map has no order; equal headers are to give equal requests.
+        // A map has no order; equal headers should give equal requests.
         let headers: BTreeMap<_, _> = authorization.headers.into_iter().collect();
         Self {
             key: authorization.key.map(Secret::from),

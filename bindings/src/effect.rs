@@ -9,31 +9,33 @@ use std::fmt;
 use stepwell_core::{dialect, run};
 use stepwell_mirror::mirror;
 
-/// What a run gives the app after one input: all of it, in one batch.
+/// The outputs of a run after one input: all of them, in one batch.
 #[derive(Clone, Debug, Default, PartialEq, uniffi::Record)]
 pub struct Outputs {
-    /// What to show, in order.
+    /// The events to show, in order.
     pub events: Vec<Event>,
-    /// What to do, in order.
+    /// The effects to carry out, in order.
     pub effects: Vec<Effect>,
-    /// When the run wants to be woken with `timeout`, if nothing happens before.
+    /// When the run wants to be woken with `timeout`, if no input comes before.
     pub wake_at: Option<Timestamp>,
 }
 
 mirror! {
-    /// Something that the app is to do. Each has an id made from what it is for, and stays pending until it is answered.
+    /// An action for the app to carry out. Each has an id derived from its purpose, and stays pending until it is
+    /// answered.
     #[derive(Clone, Debug, PartialEq, Serialize, uniffi::Enum)]
     #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
     #[mirror(stepwell_core::run::Effect, with(id: String = "The effect's id."))]
     pub enum Effect {
         CloseStream {
-            /// The id of the effect that opened it.
+            /// The id of the effect that opened the stream.
             id,
         },
         /// Ask the user; answer with `approve`, also with other arguments, or with `deny`.
         AskApproval,
-        /// Run the tool; answer with `tool_finished` or `tool_failed`, at once or after a `tool_deferred`. Meanwhile it may say
-        /// how far it is, with `tool_progress` and `tool_partial_result`, and ask the user, with `tool_asks`.
+        /// Run the tool; answer with `tool_finished` or `tool_failed`, at once or after a `tool_deferred`. Meanwhile
+        /// the tool may report its progress, with `tool_progress` and `tool_partial_result`, and ask the user, with
+        /// `tool_asks`.
         RunTool,
         /// Ask the user what a running tool wants to know; answer with `answer` or `decline`.
         AskUser,
@@ -42,24 +44,26 @@ mirror! {
             id,
         },
         CancelTool {
-            /// The id of the effect that began it.
+            /// The id of the effect that began the work.
             id,
         },
         Persist {
             - outcome,
-            /// What the run comes back from with them, by `reviveFrom`: stored in place of the checkpoint before.
+            /// The checkpoint to revive the run from, together with the blocks, by `reviveFrom`: replaces the
+            /// checkpoint before.
             checkpoint,
             /// How the turn ended, with its last write.
             outcome: Option<Outcome> = outcome.clone().map(Outcome::from),
-            /// The same as JSON, for an app that keeps `TurnRecord`s by itself.
+            /// The same outcome as JSON, for an app that keeps `TurnRecord`s by itself.
             #[serde(skip)]
             stored_outcome: Option<JsonValue> = outcome.as_ref().map(JsonValue::of),
         },
         TrimContext {
             - overflow,
-            /// How many tokens the request would take.
+            /// The number of tokens that the request would take.
             tokens: u64 = overflow.tokens,
-            /// How many it may take: the model's window, without what is kept for the answer.
+            /// The number of tokens that the request may take: the model's window, without what is reserved for the
+            /// answer.
             window: u64 = overflow.window,
             /// The messages of the request, oldest first.
             messages: Vec<ContextMessage> = overflow.messages.into_iter().map(Into::into).collect(),
@@ -85,7 +89,7 @@ mirror! {
     pub struct ToolInvocation {
         /// The arguments: a JSON text that fits the tool's schema, `{}` where the model sent nothing.
         arguments: JsonValue = JsonValue::of(&arguments.value),
-        /// The arguments just as the model wrote them.
+        /// The arguments exactly as the model wrote them.
         raw_arguments: String = arguments.raw,
         /// The conversation.
         thread_id,
@@ -97,8 +101,8 @@ mirror! {
     #[serde(rename_all = "camelCase")]
     #[mirror(stepwell_core::run::Block)]
     pub struct Block {
-        /// What it holds: a JSON object whose `type` is `text`, `reasoning`, `tool_use`, `approval`, `deferred`, `answer`, `tool_result`,
-        /// `resumed`, `steering`, `message`, `messages`, `state` or `usage`.
+        /// The content: a JSON object whose `type` is `text`, `reasoning`, `tool_use`, `approval`, `deferred`,
+        /// `answer`, `tool_result`, `resumed`, `steering`, `message`, `messages`, `state` or `usage`.
         content,
     }
 
@@ -109,7 +113,7 @@ mirror! {
 }
 
 impl Effect {
-    /// An effect of the core, with its id.
+    /// Converts an effect of the core, with its id.
     #[must_use]
     pub fn new(id: run::EffectId, effect: run::Effect) -> Self {
         Self::from_core(id.to_string(), effect)
@@ -125,14 +129,14 @@ pub struct HttpRequest {
     pub method: String,
     /// The full address.
     pub url: String,
-    /// The headers, names in lower case. One of them may hold the API key: do not log them.
+    /// The headers, with names in lower case. One of them may hold the API key: do not log them.
     pub headers: Vec<HttpHeader>,
     /// The body: JSON.
     #[serde(serialize_with = "text")]
     pub body: Vec<u8>,
 }
 
-/// A body is JSON.
+/// Writes a body, which is JSON, as text.
 fn text<S: Serializer>(body: &[u8], to: S) -> Result<S::Ok, S::Error> {
     to.serialize_str(&String::from_utf8_lossy(body))
 }
@@ -159,13 +163,13 @@ impl fmt::Display for HttpRequest {
 #[derive(Clone, PartialEq, Eq, uniffi::Record)]
 #[uniffi::export(Debug, Display)]
 pub struct HttpHeader {
-    /// Its name, in lower case.
+    /// The name, in lower case.
     pub name: String,
-    /// Its value. It may be the API key: do not log it.
+    /// The value. It may be the API key: do not log it.
     pub value: String,
 }
 
-/// A pair, as `fetch` takes it.
+/// Writes a header as a pair, as `fetch` takes it.
 impl Serialize for HttpHeader {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         (&self.name, &self.value).serialize(to)
@@ -185,19 +189,19 @@ impl fmt::Display for HttpHeader {
 }
 
 mirror! {
-    /// A tool call's place: the hop that asked for it and its position among that hop's calls, both from 0.
+    /// The position of a tool call: the hop that asked for the call, and the index among that hop's calls, both from 0.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, uniffi::Record)]
     #[serde(rename_all = "camelCase")]
     #[mirror(stepwell_agui::CallKey, own, both)]
     pub struct CallKey {
         /// The hop.
         hop: u32,
-        /// The position among the hop's calls.
+        /// The index among the hop's calls.
         index: u32,
     }
 }
 
-/// JSON text of what can always be written as JSON.
+/// Returns the JSON text of a value that can always be written as JSON.
 pub(crate) fn json(value: &impl Serialize) -> String {
     serde_json::to_string(value).unwrap_or_else(|_| "null".to_owned())
 }

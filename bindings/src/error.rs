@@ -6,12 +6,11 @@ use stepwell_core::run::{Misuse, SnapshotError};
 #[cfg(feature = "uniffi")]
 use uniffi::UnexpectedUniFFICallbackError;
 
-/// What Stepwell says to the app when a call cannot be done. What goes wrong within a turn is no error of a call: it is
-/// the turn's `Outcome`.
+/// An error of a call to Stepwell. What goes wrong within a turn is not an error of a call, but the turn's `Outcome`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, uniffi::Error)]
 #[uniffi::export(Display)]
 pub enum StepwellError {
-    /// The configuration does not work: an unknown provider, a key that is missing, a tool that cannot be registered.
+    /// The configuration does not work: the provider is unknown, a key is missing, or a tool cannot be registered.
     #[error("{reason}; {advice}")]
     Configuration {
         /// What went wrong.
@@ -19,7 +18,7 @@ pub enum StepwellError {
         /// What to do about it.
         advice: String,
     },
-    /// An argument is not what it should be: text that is not JSON, say.
+    /// An argument is invalid: text that is not JSON, say.
     #[error("{reason}; {advice}")]
     InvalidArgument {
         /// What went wrong.
@@ -27,7 +26,7 @@ pub enum StepwellError {
         /// What to do about it.
         advice: String,
     },
-    /// The call does not fit where the run stands: the app's own mistake. The run is as it was.
+    /// The call does not fit the state of the run: the app's own mistake. The run is unchanged.
     #[error("{reason}; {advice}")]
     Misuse {
         /// What went wrong.
@@ -43,7 +42,7 @@ pub enum StepwellError {
         /// What to do about it.
         advice: String,
     },
-    /// An earlier call, or this one, broke off inside Stepwell, so the run cannot be trusted any more.
+    /// This call, or an earlier one, broke off inside Stepwell, so the run cannot be trusted any more.
     #[error("{reason}; {advice}")]
     Broken {
         /// What went wrong.
@@ -51,7 +50,7 @@ pub enum StepwellError {
         /// What to do about it.
         advice: String,
     },
-    /// The text is no journal, or the run goes otherwise than its journal says.
+    /// The text is no journal, or the run differs from its journal.
     #[error("{reason}; {advice}")]
     Journal {
         /// What went wrong, and where.
@@ -59,7 +58,7 @@ pub enum StepwellError {
         /// What to do about it.
         advice: String,
     },
-    /// The store cannot be read or written, or has not what was asked for.
+    /// The store cannot be read or written, or does not have what was asked for.
     #[error("{reason}; {advice}")]
     Store {
         /// What went wrong.
@@ -67,7 +66,7 @@ pub enum StepwellError {
         /// What to do about it.
         advice: String,
     },
-    /// The handle is of a run that no longer owns its thread. Nothing was changed.
+    /// The handle belongs to a run that no longer owns its thread. Nothing was changed.
     #[error("{reason}; {advice}")]
     Stale {
         /// What went wrong.
@@ -75,7 +74,7 @@ pub enum StepwellError {
         /// What to do about it.
         advice: String,
     },
-    /// The system does not give what the agent needs: threads, or an HTTP client.
+    /// The system does not provide what the agent needs: threads, or an HTTP client.
     #[error("{reason}; {advice}")]
     Unavailable {
         /// What went wrong.
@@ -115,7 +114,7 @@ impl StepwellError {
         }
     }
 
-    /// Its kind in JSON.
+    /// Returns the kind of the error in JSON.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
@@ -131,7 +130,7 @@ impl StepwellError {
         }
     }
 
-    /// What went wrong, and what to do about it.
+    /// Returns what went wrong, and what to do about it.
     #[must_use]
     pub fn into_words(self) -> (String, String) {
         match self {
@@ -147,7 +146,7 @@ impl StepwellError {
         }
     }
 
-    /// A run that an earlier call, or this one, broke.
+    /// Creates the error of a run that this call, or an earlier one, broke.
     pub fn broken(reason: &dyn Display) -> Self {
         Self::Broken {
             reason: reason.to_string(),
@@ -155,14 +154,14 @@ impl StepwellError {
         }
     }
 
-    /// Of media that cannot be a part. Their errors say what to do behind the last `;`.
+    /// Creates the error of media that cannot be a part. The media's errors say what to do after the last `;`.
     fn media(error: &dyn Display) -> Self {
         let words = error.to_string();
         let (reason, advice) = words.rsplit_once("; ").unwrap_or((&words, ""));
         Self::invalid(&reason, advice)
     }
 
-    /// What a caught panic becomes.
+    /// Converts a caught panic.
     #[must_use]
     pub fn panicked(panic: &(dyn Any + Send)) -> Self {
         let said = panic
@@ -310,21 +309,21 @@ impl From<stepwell_core::tool::ToolError> for StepwellError {
     }
 }
 
-/// What the app's own tool says when it cannot do its work. The model is shown the reason and can go on.
+/// The error of an app's tool that cannot do its work. The model is shown the reason and can continue.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, uniffi::Error)]
 #[uniffi::export(Display)]
 pub enum ToolError {
-    /// The tool ran and gave an error.
+    /// The tool ran and returned an error.
     #[error("{reason}")]
     Failed {
         /// Why, for the model to read.
         reason: String,
     },
-    /// Nothing is wrong: the tool has begun something whose result comes later, in minutes or days, by
-    /// `Turn.finish_call` or `Turn.fail_call`.
+    /// The tool has begun something whose result comes later, in minutes or days, by `Turn.finish_call` or
+    /// `Turn.fail_call`. This is not a failure.
     #[error("the result comes later")]
     Deferred,
-    /// The tool's code broke off with an exception that it does not declare.
+    /// The tool's code threw an exception that the tool does not declare.
     #[error("{reason}")]
     Unexpected {
         /// The exception, as the language words it.
@@ -341,7 +340,7 @@ impl From<UnexpectedUniFFICallbackError> for ToolError {
     }
 }
 
-/// What code of the app other than a tool says when it fails: an approver, a listener.
+/// The error of app code other than a tool: an approver, a listener.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, uniffi::Error)]
 #[uniffi::export(Display)]
 pub enum CallbackError {

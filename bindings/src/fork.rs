@@ -1,5 +1,5 @@
-//! Forks: a process that is forked has only the thread that forked it, and every lock as it was. Before a fork Stepwell's
-//! workers come to rest, so that none of them holds a lock then, and the child begins threads of its own.
+//! Forks: a forked process has only the thread that forked it, and every lock in the state it was in. Before a fork
+//! Stepwell's workers become idle, so that none of them holds a lock then, and the child starts threads of its own.
 
 use crate::language::http_client;
 use crate::{log, runtime};
@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 /// How long a fork waits for a worker that is busy: with code of the app, say, which waits for the thread that forks.
 const MAX_WAIT: Duration = Duration::from_secs(5);
 
-/// Where the workers pass as they begin to work and cease to.
+/// The gate that workers pass when they begin and when they stop working.
 pub(crate) struct Gate {
-    /// How many work.
+    /// The number of workers that work.
     working: usize,
     is_closed: bool,
 }
@@ -27,19 +27,19 @@ fn gate() -> MutexGuard<'static, Gate> {
     GATE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// So many workers begin, each at work.
+/// Counts new workers, each of which is at work.
 pub(crate) fn workers_begin(workers: usize) {
     gate().working = workers;
 }
 
-/// A worker has nothing more to do.
+/// Marks a worker as idle.
 pub(crate) fn worker_rests() {
     let mut gate = gate();
     gate.working = gate.working.saturating_sub(1);
     CHANGED.notify_all();
 }
 
-/// A worker has something to do, and waits while the process is forked.
+/// Marks a worker as working; waits while the process is forked.
 pub(crate) fn worker_wakes() {
     let gate = gate();
     let mut gate = CHANGED
@@ -48,7 +48,7 @@ pub(crate) fn worker_wakes() {
     gate.working += 1;
 }
 
-/// What is held while the process is forked, so that nobody else holds it in the child.
+/// The locks that are held while the process is forked, so that no other thread holds them in the child.
 struct Held {
     gate: MutexGuard<'static, Gate>,
     threads: MutexGuard<'static, runtime::Threads>,
@@ -59,16 +59,16 @@ thread_local! {
     static HELD: RefCell<Option<Held>> = const { RefCell::new(None) };
 }
 
-/// For Python, to be called on the thread that forks, before it does. Brings the workers to rest. Whether they are: else
-/// nothing of Stepwell's can be used in the child.
+/// Stops the workers before a fork. For Python, to be called on the thread that forks, before it does. Returns whether
+/// the workers are idle; if not, the child can use nothing of Stepwell's.
 #[uniffi::export]
 pub fn before_fork() -> bool {
     if runtime::is_running() {
-        // What is made once in a process, as the system's certificates are, must not be half made in the child: another
-        // thread may be at it. A client that cannot be made is no matter here.
+        // What is made once per process, such as the system's certificates, must not be half made in the child by
+        // another thread. A client that cannot be made does not matter here.
         let _ = http_client();
     }
-    // Before the gate, as where the workers begin. None of them asks for it.
+    // Taken before the gate, in the order in which the workers begin. No worker takes this lock.
     let threads = runtime::lock();
     let mut gate = gate();
     gate.is_closed = true;
@@ -87,14 +87,15 @@ pub fn before_fork() -> bool {
     let held = Held {
         gate,
         threads,
-        // After the workers have come to rest: they log.
+        // Taken after the workers are idle: they log.
         writer: log::lock(),
     };
     HELD.set(Some(held));
     true
 }
 
-/// For Python, to be called on the thread that forks, after it has, where `before_fork` said yes: lets the workers go on.
+/// Resumes the workers. For Python, to be called on the thread that forked, after the fork, if `before_fork` returned
+/// `true`.
 #[uniffi::export]
 pub fn after_fork_in_parent() {
     if let Some(mut held) = HELD.take() {
@@ -104,7 +105,7 @@ pub fn after_fork_in_parent() {
     }
 }
 
-/// The same in the child, which has none of the threads: they begin when they are needed.
+/// Prepares the child, which has none of the threads: they start when they are needed.
 #[uniffi::export]
 pub fn after_fork_in_child() {
     if let Some(mut held) = HELD.take() {

@@ -1,4 +1,4 @@
-//! A run with what every API holds about it: its journal, and that a panic breaks it and nothing else.
+//! A run with its journal, guarded so that a panic breaks only the run.
 
 use crate::error::StepwellError;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -9,18 +9,18 @@ use stepwell_core::run::{Input, Output, RunConfig, RunMachine, SnapshotError};
 use stepwell_core::session::{MessageBuilder, SessionError, Turn, TurnTree};
 use stepwell_core::{ThreadId, Timestamp};
 
-/// A run, and the journal of its inputs if one is written. A panic within a call is an error of it, and of every later
-/// call.
+/// A run, and the journal of its inputs if one is written. A panic within a call makes that call, and every later one,
+/// fail.
 #[derive(Debug)]
 pub struct GuardedRun {
-    /// Nothing once a call has panicked: what it left cannot be trusted.
+    /// None once a call has panicked: the machine's state cannot be trusted then.
     machine: Option<RunMachine>,
-    /// Outlives the machine: what broke it is in it.
+    /// Outlives the machine: the journal holds the input that broke it.
     journal: Option<JournalWriter>,
 }
 
 impl GuardedRun {
-    /// A run that is ready to start, on a conversation as it stands.
+    /// Creates a run that is ready to start, on an existing conversation.
     #[must_use]
     pub fn new(
         config: Arc<RunConfig>,
@@ -35,7 +35,7 @@ impl GuardedRun {
         }
     }
 
-    /// A stored run that goes on in the same process.
+    /// Restores a stored run that continues in the same process.
     ///
     /// # Errors
     /// The text is no snapshot, or not of such a run.
@@ -47,7 +47,7 @@ impl GuardedRun {
         })
     }
 
-    /// A stored run whose process died. A journal begins with it.
+    /// Revives a stored run whose process died. A journal begins with the run.
     ///
     /// # Errors
     /// The text is no snapshot, or not of such a run.
@@ -73,8 +73,8 @@ impl GuardedRun {
         })
     }
 
-    /// A stored run whose process died, from what a store has of it: the checkpoint, and the turns of its thread, or those on
-    /// the path to its `turn` alone. A journal begins with it.
+    /// Revives a stored run whose process died, from a store's data: the checkpoint, and the turns of the thread, or
+    /// only those on the path to its `turn`. A journal begins with the run.
     ///
     /// # Errors
     /// The text is no checkpoint, or does not fit the turns.
@@ -116,12 +116,12 @@ impl GuardedRun {
         })
     }
 
-    /// Gives the run an input, if there is one, takes what waits and what comes of it, and says when the run wants to be
-    /// woken.
+    /// Passes the run an input, if there is one, takes the pending outputs and those of the input, and returns when the
+    /// run wants to be woken.
     ///
     /// # Errors
-    /// A call that does not fit where the run stands changes nothing; what waited was taken all the same, and is to be
-    /// given to the app with what comes next. And the run may be broken.
+    /// The call does not fit the state of the run, which is then unchanged. The pending outputs were taken all the
+    /// same, and should reach the app with the next outputs. Or the run is broken.
     pub fn handle(
         &mut self,
         input: Option<(Input<'_>, Timestamp)>,
@@ -147,16 +147,16 @@ impl GuardedRun {
         result
     }
 
-    /// Looks at the run.
+    /// Reads the run.
     ///
     /// # Errors
-    /// The run is broken, or what looks at it is.
+    /// The run is broken, or the read panicked.
     pub fn read<T>(&self, look: impl FnOnce(&RunMachine) -> T) -> Result<T, StepwellError> {
         let machine = self.machine.as_ref().ok_or_else(broken)?;
         guard(|| Ok(look(machine)))
     }
 
-    /// How the run is set up.
+    /// Returns how the run is configured.
     ///
     /// # Errors
     /// The run is broken.
@@ -165,7 +165,7 @@ impl GuardedRun {
         config.ok_or_else(broken)
     }
 
-    /// The run as text.
+    /// Returns the run as text.
     ///
     /// # Errors
     /// The run is broken.
@@ -179,7 +179,7 @@ impl GuardedRun {
         })
     }
 
-    /// What a store keeps of the run beside the turn's blocks, if it keeps any.
+    /// Returns what a store keeps of the run in addition to the turn's blocks, if it keeps any.
     ///
     /// # Errors
     /// The run is broken.
@@ -187,13 +187,13 @@ impl GuardedRun {
         self.read(RunMachine::checkpoint)
     }
 
-    /// The lines of the journal since the last call; none without a journal.
+    /// Returns the lines of the journal since the last call; none without a journal.
     pub fn take_journal(&mut self) -> String {
         let journal = self.journal.as_mut();
         journal.map(JournalWriter::take_lines).unwrap_or_default()
     }
 
-    /// Closes the journal, and gives its last lines. Later inputs are written down no more.
+    /// Closes the journal, and returns its last lines. Later inputs are not recorded.
     pub fn end_journal(&mut self) -> String {
         let Some(mut journal) = self.journal.take() else {
             return String::new();

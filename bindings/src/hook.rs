@@ -21,8 +21,7 @@ mirror! {
     #[mirror(stepwell_core::run::HookMoment, both)]
     pub enum HookMoment;
 
-    /// A hook that the app has. They are asked in their order, one after the other, and each sees what those before it have
-    /// changed.
+    /// A hook of the app. Hooks are asked in order, one after the other, and each sees what earlier hooks have changed.
     #[derive(Clone, Debug, PartialEq, Eq, Deserialize, uniffi::Record)]
     #[serde(rename_all = "camelCase", deny_unknown_fields)]
     #[mirror(stepwell_core::run::HookSpec, both)]
@@ -39,10 +38,10 @@ mirror! {
         Answer as HookedAnswer,
         - Call => Self::HookedCall { invocation: payload.into() },
         Result as HookedResult {
-            /// What the model is to be told: text, or AG-UI content parts.
+            /// The result for the model: text, or AG-UI content parts.
             content,
         },
-        /// A call that is to be run. Its arguments fit the tool's schema.
+        /// A call that should be run. Its arguments fit the tool's schema.
         + HookedCall {
             /// The call.
             invocation: ToolInvocation,
@@ -58,7 +57,7 @@ mirror! {
             messages,
         },
         ChangeArguments {
-            /// JSON that fits the tool's schema; what does not fit fails the turn, as a hook that fails does.
+            /// JSON that fits the tool's schema; other arguments fail the turn, as a failing hook does.
             arguments: JsonValue = JsonValue::from_text(arguments),
         },
         ChangeResult {
@@ -70,7 +69,7 @@ mirror! {
 }
 
 impl From<HookAnswer> for run::HookAnswer {
-    /// What is none of what it is to be is the hook's failure.
+    /// An answer that is not what it should be is a failure of the hook.
     fn from(answer: HookAnswer) -> Self {
         fn read<T: serde::de::DeserializeOwned>(what: &str, json: &JsonValue) -> Result<T, String> {
             let read = serde_json::from_str(json.as_str());

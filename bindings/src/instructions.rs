@@ -11,8 +11,8 @@ use std::sync::Arc;
 #[uniffi::export(foreign)]
 #[async_trait::async_trait]
 pub trait InstructionsSource: Send + Sync {
-    /// Makes those of a turn, before its first request. They are stored with the turn. An error is what the turn fails
-    /// with. When the turn is cancelled, so is the call.
+    /// Makes the instructions of a turn, before its first request. They are stored with the turn. An error fails the
+    /// turn. When the turn is cancelled, so is the call.
     async fn instructions(&self, request: InstructionsRequest) -> Result<String, CallbackError>;
 }
 
@@ -23,9 +23,9 @@ pub struct InstructionsRequest {
     pub thread: ThreadKey,
     /// The turn: the run id of its first hop.
     pub turn: String,
-    /// What the user says, as an AG-UI message; absent where the turn goes on from a history.
+    /// What the user says, as an AG-UI message; absent where the turn continues from a history.
     pub message: Option<JsonValue>,
-    /// What was said before it: a JSON array of AG-UI messages, oldest first.
+    /// The conversation before that message: a JSON array of AG-UI messages, oldest first.
     pub messages: JsonValue,
 }
 

@@ -10,12 +10,12 @@ use crate::state::StateKind;
 use std::sync::Arc;
 use stepwell_core::journal::{Journal, JournalEnd, Replayed};
 
-/// What a replay came to.
+/// The result of a replay.
 #[derive(Clone, Debug, PartialEq, uniffi::Record)]
 pub struct JournalReplay {
-    /// How many inputs there were, a machine's coming back included.
+    /// How many inputs there were, including a machine's revival.
     pub inputs: u64,
-    /// The ids of the effects in the order in which they were given out.
+    /// The ids of the effects in the order in which they were emitted.
     pub effects: Vec<String>,
     /// How many events there were.
     pub events: u64,
@@ -23,14 +23,14 @@ pub struct JournalReplay {
     pub states: Vec<StateKind>,
     /// How the turn ended, if it did.
     pub outcome: Option<Outcome>,
-    /// The digest of how the run stands at the end: `RunMachine.digest`.
+    /// The digest of the run's state at the end: `RunMachine.digest`.
     pub digest: String,
-    /// Whether the journal was closed by `RunMachine.end_journal`; else its host stopped on the way.
+    /// Whether the journal was closed by `RunMachine.end_journal`; if not, its host stopped during the run.
     pub is_closed: bool,
 }
 
-/// Replays a journal: the same inputs must give the same states, outputs and end. A text that is no
-/// journal or a redacted one, and a run that goes otherwise than its journal says, is a `Journal` error, which names the place.
+/// Replays a journal: the same inputs must lead to the same states, outputs and end. A text that is no journal, a
+/// redacted journal, and a run that differs from its journal, are each a `Journal` error, which names the place.
 #[uniffi::export]
 pub fn replay_journal(journal: &str) -> Result<JournalReplay, StepwellError> {
     guard(|| {
@@ -43,8 +43,8 @@ pub fn replay_journal(journal: &str) -> Result<JournalReplay, StepwellError> {
 }
 
 /// Returns the journal with its texts hidden, to be sent with a report. It keeps the structure of the run: the entries
-/// with their times, the states, the names of the outputs and of the tools, and the sizes of what is hidden. It cannot be
-/// replayed.
+/// with their times, the states, the names of the outputs and of the tools, and the sizes of what is hidden. It cannot
+/// be replayed.
 #[uniffi::export]
 pub fn redact_journal(journal: &str) -> Result<String, StepwellError> {
     guard(|| Ok(parse(journal)?.redact()))
@@ -76,9 +76,9 @@ impl From<Replayed> for JournalReplay {
 #[cfg(feature = "agent")]
 #[uniffi::export(foreign)]
 pub trait JournalSink: Send + Sync {
-    /// Takes whole lines of the journal of `turn`, each as soon as it is known. Called on the thread that drives the
-    /// turn, so it is to be quick; a failure is logged, and the turn goes on. A journal holds all that is said, but no
-    /// key.
+    /// Takes complete lines of the journal of `turn`, each as soon as it is known. Called on the thread that drives the
+    /// turn, so this method should return quickly; a failure is logged, and the turn continues. A journal holds the
+    /// whole conversation, but no key.
     fn write(&self, turn: String, lines: String) -> Result<(), CallbackError>;
 }
 

@@ -4,30 +4,31 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use std::fmt;
 
-/// Any JSON: `JsonElement` in Kotlin, `JsonValue` in Swift. It crosses as text, which is read where it is wanted.
+/// Any JSON: `JsonElement` in Kotlin, `JsonValue` in Swift. The value crosses the boundary as text, and is parsed where
+/// it is needed.
 #[derive(Clone, PartialEq, Eq)]
 pub struct JsonValue(String);
 
 impl JsonValue {
-    /// What is JSON text already. That it is, whoever reads it finds out.
+    /// Wraps text that is already JSON. Whether the text is valid is checked when it is parsed.
     #[must_use]
     pub fn from_text(text: String) -> Self {
         Self(text)
     }
 
-    /// The JSON of a value.
+    /// Converts a value to JSON.
     #[must_use]
     pub fn of(value: &impl Serialize) -> Self {
         Self(serde_json::to_string(value).unwrap_or_else(|_| "null".to_owned()))
     }
 
-    /// The text.
+    /// Returns the text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The text.
+    /// Returns the text.
     #[must_use]
     pub fn into_text(self) -> String {
         self.0

@@ -6,15 +6,15 @@ use stepwell_io::{HttpClient, HttpClientError};
 
 static LANGUAGE: OnceLock<String> = OnceLock::new();
 
-/// For a language's own package, to be called once before the first agent: what the requests of agents name in
-/// `User-Agent`, as `stepwell/VERSION (LANGUAGE)`.
+/// Sets what the requests of agents name in `User-Agent`, as `stepwell/VERSION (LANGUAGE)`. For a language's own
+/// package, to be called once before the first agent.
 #[uniffi::export]
 pub fn set_language(language: String) {
-    // The first that said so stays.
+    // The first language that was set stays.
     let _ = LANGUAGE.set(language);
 }
 
-/// The HTTP client of an agent.
+/// Creates the HTTP client of an agent.
 pub(crate) fn http_client() -> Result<HttpClient, StepwellError> {
     let client = match LANGUAGE.get() {
         Some(language) => HttpClient::for_language(language),

@@ -1,14 +1,15 @@
 //! Stepwell for Swift, Kotlin and Python, by uniffi.
 //!
 //! Without the feature `uniffi` there are only the definitions: configuration, events, effects, outcomes, errors, the
-//! registry and stored turns.
-//! They are read from and written as JSON too, for the languages that have no bindings of their own (`stepwell-json`).
+//! registry and stored turns. The definitions are also read from and written as JSON, for languages without bindings of
+//! their own (`stepwell-json`).
 //!
-//! Two APIs on the one machine of `stepwell-core`: [`RunMachine`] leaves all IO to the app, [`Agent`] has it inside.
-//! Records and enums mirror those of the core and bear their names; what is any JSON there is a [`JsonValue`] here. Each language has a small layer on top that gives it its own habits.
+//! Two APIs use the one machine of `stepwell-core`: [`RunMachine`] leaves all IO to the app, [`Agent`] does it. Records
+//! and enums mirror those of the core and have the same names; any JSON of the core is a [`JsonValue`] here. Each
+//! language adds a small layer in its own style.
 //!
 //! Rules of this boundary: no generics, no tuples, named fields only, so that every language can match them; no panic
-//! crosses; no code of the app is called with a lock held.
+//! crosses it; no code of the app is called with a lock held.
 
 #[cfg(feature = "agent")]
 mod agent;
@@ -181,14 +182,14 @@ pub use trim::{ContextOverflow, Trimmed, Trimmer, newest_messages};
 #[cfg(feature = "agent")]
 pub use turn::{Finished, StoredTurn, Turn};
 
-// The definitions alone have no need of it; its macros leave them as they are.
+// The definitions alone do not need uniffi; the macros of this crate leave them unchanged.
 #[cfg(not(feature = "uniffi"))]
 extern crate stepwell_no_uniffi as uniffi;
 
 #[cfg(feature = "uniffi")]
 uniffi::setup_scaffolding!();
 
-/// The version of the library, such as `0.1.0`.
+/// Returns the version of the library, such as `0.1.0`.
 #[uniffi::export]
 #[must_use]
 pub fn version() -> String {

@@ -1,4 +1,4 @@
-//! What Stepwell says of itself, for languages that have a log of their own.
+//! Stepwell's own log, for languages that have a log of their own.
 
 use crate::error::CallbackError;
 use crate::trace::{self, FinishedSpan};
@@ -14,16 +14,16 @@ use tracing::{Event, Level, Metadata, Subscriber};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 use tracing_subscriber::registry::{LookupSpan, Registry};
 
-/// How much something matters.
+/// The severity of a line of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, uniffi::Enum)]
 pub enum LogLevel {
-    /// For whoever looks for a fault. It may hold texts of the conversation.
+    /// For finding faults. The line may hold texts of the conversation.
     Debug,
-    /// What is in order.
+    /// Normal operation.
     Info,
-    /// What is odd, or went wrong and was made up for.
+    /// Something odd, or an error that was recovered from.
     Warn,
-    /// What went wrong.
+    /// An error.
     Error,
 }
 
@@ -34,21 +34,21 @@ pub trait LogSink: Send + Sync {
     fn log(&self, level: LogLevel, message: String) -> Result<(), CallbackError>;
 }
 
-/// Sends what Stepwell says of itself to the app's log, from now on. No key is in it, and above the level of debugging no
-/// text of a conversation. To be called once; whether it was the first call.
+/// Sends Stepwell's own log to the app's log, from now on. No key is in it, and above the debug level no text of a
+/// conversation. To be called once; returns whether this was the first call.
 #[uniffi::export]
 pub fn log_to(log: Arc<dyn LogSink>) -> bool {
     LOG.set(log).is_ok() && subscribe()
 }
 
-/// Takes what Stepwell says of itself from now on. Whether it can: another part of the program may do so already.
+/// Subscribes to Stepwell's own log from now on. Returns `false` if another part of the program has done so already.
 pub(crate) fn subscribe() -> bool {
     static TAKES: OnceLock<bool> = OnceLock::new();
     let takes = *TAKES.get_or_init(|| {
         let ours = Registry::default().with(ToApp);
         tracing::subscriber::set_global_default(ours).is_ok()
     });
-    // What it was not asked for before may be wanted now.
+    // Callsites that were disabled before may be enabled now.
     tracing::callsite::rebuild_interest_cache();
     takes
 }
@@ -57,21 +57,21 @@ static LOG: OnceLock<Arc<dyn LogSink>> = OnceLock::new();
 static WRITER: Mutex<Writer> = Mutex::new(Writer::NotBegun);
 static DROPPED: AtomicU64 = AtomicU64::new(0);
 
-/// Lines and spans that may wait for the app.
+/// The maximum number of lines and spans that wait for the app.
 const WAITING: usize = 1024;
 
-/// What is said to the app.
+/// A message for the app.
 pub(crate) enum Said {
     Line(LogLevel, String),
     Span(Box<FinishedSpan>),
 }
 
-/// The thread that calls the app. Whoever has something to say may hold a lock that the app's code would wait for.
+/// The thread that calls the app. Code that logs may hold a lock that the app's code would wait for.
 pub(crate) enum Writer {
     NotBegun,
     Running {
         lines: SyncSender<Said>,
-        /// Says nothing; it ends with the thread.
+        /// Carries no messages; the channel ends with the thread.
         ended: Receiver<()>,
         /// A process that was forked from this one has no such thread.
         process: u32,
@@ -83,14 +83,14 @@ pub(crate) fn lock() -> MutexGuard<'static, Writer> {
     WRITER.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// In a process that was forked: the thread is the other's, and what leads to it may be locked.
+/// Forgets the writer in a forked process: the thread is in the other process, and the channel to it may be locked.
 pub(crate) fn forget(writer: &mut Writer) {
     if matches!(writer, Writer::Running { .. }) {
         std::mem::forget(std::mem::replace(writer, Writer::NotBegun));
     }
 }
 
-/// Stops the thread for good, when the app has what was said or the time is over.
+/// Stops the thread for good, once the app has received all messages or the time is over.
 pub(crate) fn stop(patience: Duration) {
     let before = std::mem::replace(&mut *lock(), Writer::Stopped);
     if let Writer::Running {
@@ -133,7 +133,7 @@ fn begin() -> Writer {
         // The log may have been set after the tracer.
         let log = |level, message| {
             if let Some(log) = LOG.get() {
-                // An app whose log fails has nobody to be told.
+                // If the app's log fails, there is no one to report the failure to.
                 let _ = log.log(level, message);
             }
         };
@@ -162,7 +162,7 @@ fn begin() -> Writer {
     }
 }
 
-/// Takes Stepwell's own events, and its spans if the app wants them, and none of the libraries below it.
+/// Takes Stepwell's own events, and its spans if the app wants them, but none of the libraries below it.
 struct ToApp;
 
 impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for ToApp {
@@ -213,9 +213,9 @@ impl Visit for Text {
     }
 
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
-        // A String takes whatever it is given.
+        // Writing to a String cannot fail.
         let _ = match field.name() {
-            // A field may bear the message's name.
+            // A field may have the message's name.
             "message" if self.message.is_empty() => write!(self.message, "{value:?}"),
             name => write!(self.fields, " {name}={value:?}"),
         };

@@ -2,23 +2,23 @@ use crate::error::StepwellError;
 use crate::json_value::JsonValue;
 use stepwell_core::event;
 
-/// A part of what the user says, or of what a tool gives back: text, or media.
+/// A part of a user's message, or of a tool's result: text, or media.
 #[derive(Clone, Debug, PartialEq, Eq, uniffi::Record)]
 pub struct ContentPart {
     /// The part as AG-UI has it: a JSON object with `type`, and `source` for media.
     pub json: JsonValue,
 }
 
-/// What kind of media a part is.
+/// The kind of media of a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, uniffi::Enum)]
 pub enum MediaKind {
     /// A picture.
     Image,
     /// Sound.
     Audio,
-    /// A film.
+    /// A video.
     Video,
-    /// A document: a PDF file, a text, whatever is none of the others.
+    /// A document: a PDF file, a text, or any other type.
     Document,
 }
 
@@ -33,16 +33,17 @@ impl From<MediaKind> for event::MediaKind {
     }
 }
 
-/// A part of plain text, to stand between others.
+/// Creates a part of plain text, to go between others.
 #[uniffi::export]
 #[must_use]
 pub fn text(content: String) -> ContentPart {
     event::ContentPart::from(content).into()
 }
 
-/// A file in a provider's store, by the id that it has there. `provider` says whose id it is, so that no other is asked for
-/// it, and `media_type` what it is: `image/png` makes it a picture; without it is a document.
-// uniffi gives strings away.
+/// Creates a part from a file in a provider's store, by its id there. `provider` names the owner of the id, so that no
+/// other provider is asked for the file. `media_type` is the type of the file: `image/png` makes it a picture; without
+/// a type it is a document.
+// Uniffi passes strings by value.
 #[allow(clippy::needless_pass_by_value)]
 #[uniffi::export(default(provider = None, media_type = None))]
 pub fn file(
@@ -54,7 +55,7 @@ pub fn file(
     Ok(part?.into())
 }
 
-/// Where media are.
+/// The location of media.
 #[cfg(feature = "agent")]
 #[derive(Clone, Debug, PartialEq, Eq, uniffi::Enum)]
 pub enum MediaSource {
@@ -68,16 +69,16 @@ pub enum MediaSource {
         /// Its path.
         path: String,
     },
-    /// Where a text says: an address if it has a scheme, `https://…` or `data:…`, else a path.
+    /// The location as text: an address if the text has a scheme, `https://…` or `data:…`, otherwise a path.
     Text {
         /// The text.
         text: String,
     },
 }
 
-/// A part of media. Of what type they are is `media_type`, or is found by their first bytes, and where these do not say it by
-/// the name. A file is read at once; what is at an address the provider fetches. Refused are a file that is not there or has
-/// nothing in it, a type that is not known or is another kind's, and an address that nobody fetches from.
+/// Creates a part of media. The type is `media_type`, or is detected from the first bytes, and failing that from the
+/// name. A file is read at once; the provider fetches what is at an address. Refused are a missing or empty file, a
+/// type that is unknown or of another kind, and an address that cannot be fetched.
 #[cfg(feature = "agent")]
 #[uniffi::export(default(media_type = None, name = None))]
 pub fn media_part(
@@ -118,7 +119,7 @@ impl ContentPart {
     }
 }
 
-/// A text, and parts that come behind it. An empty text is none where there are parts.
+/// Joins a text and the parts that follow it. With parts, an empty text is left out.
 pub(crate) fn content(
     text: String,
     parts: Vec<ContentPart>,

@@ -60,20 +60,20 @@ mirror! {
             code: error.code,
             kind: kind.map(Into::into),
         },
-        /// The model asked for tools beyond a limit of the turn, and the policy is to fail; or an answer went beyond what
-        /// one may bring: it was cut off, so it is no success.
+        /// The model asked for tools beyond a limit of the turn, and the policy is to fail; or an answer exceeded a
+        /// limit and was cut off, so the turn is no success.
         LimitReached,
         /// The conversation does not fit the model's context window: the request was not sent.
         ContextTooLong,
         /// The provider answered with an HTTP error.
         + Api {
-            /// What kind of error it is, so that the app can act on it.
+            /// The kind of the error, so that the app can act on it.
             kind: ApiErrorKind,
             /// The HTTP status.
             status: u16,
             /// The provider's own words.
             message: String,
-            /// The provider's own code or type for it.
+            /// The provider's own code or type of the error.
             code: Option<String>,
             /// The wait that the answer's body asks for before the next try.
             retry_after: Option<Duration>,
@@ -89,9 +89,9 @@ mirror! {
         + Reported {
             /// What went wrong, in the peer's words.
             message: String,
-            /// The peer's code for it.
+            /// The peer's code of the failure.
             code: Option<String>,
-            /// What kind of error it is, where its code or its words say.
+            /// The kind of the error, if the peer's code or words reveal it.
             kind: Option<ApiErrorKind>,
         } => Self::Reported {
             error: RunFailure { message, code, ..RunFailure::default() },
@@ -103,7 +103,8 @@ mirror! {
     #[serde(rename_all = "camelCase")]
     #[mirror(stepwell_llm::dialect::ApiErrorKind, both)]
     pub enum ApiErrorKind {
-        /// The model wrote a call, or a typed answer, that the provider could not read: the same request often works at once.
+        /// The model wrote a call, or a typed answer, that the provider could not read: the same request often works at
+        /// once.
         UnreadableOutput,
     }
 
@@ -117,16 +118,16 @@ mirror! {
     #[mirror(stepwell_core::run::TurnLimit, both)]
     pub enum TurnLimit {
         MaxDuration {
-            /// How long it may take.
+            /// The time limit.
             max,
         },
-        /// What one answer may bring: `Limits.max_answer_bytes`.
+        /// The size of one answer: `Limits.max_answer_bytes`.
         MaxAnswerBytes,
         /// The calls of one answer: `Limits.max_answer_calls`.
         MaxAnswerCalls,
     }
 
-    /// How many tokens a turn used, and what they cost, over all its hops. An absent count is unknown, not zero.
+    /// The tokens that a turn used, and their cost, over all its hops. An absent count is unknown, not zero.
     #[derive(Clone, Debug, Default, PartialEq, uniffi::Record)]
     #[mirror(stepwell_agui::event::TokenUsage)]
     pub struct TokenUsage {
@@ -136,7 +137,7 @@ mirror! {
     }
 }
 
-/// In JSON what kept the turn from a whole answer stands beside it.
+/// Writes the outcome. In JSON the problem that left the turn without a complete answer is next to it.
 impl Serialize for Outcome {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
@@ -154,7 +155,7 @@ impl Serialize for Outcome {
     }
 }
 
-/// The problem is no part of it: it follows from the rest.
+/// Reads the outcome without the problem, which follows from the rest.
 impl<'de> Deserialize<'de> for Outcome {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         Self::deserialize(from)
@@ -166,7 +167,7 @@ mod tests {
     use super::*;
     use stepwell_core::run;
 
-    /// Failures that have the same fields could be taken for each other.
+    /// Failures that have the same fields could be mistaken for each other.
     #[test]
     fn a_failure_keeps_its_name_both_ways() {
         let message = || "Words.".to_owned();

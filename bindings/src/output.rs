@@ -7,12 +7,12 @@ use futures::future::BoxFuture;
 use serde_json::Value;
 use std::sync::Arc;
 
-/// Decodes an agent's typed answers, which fit their schema, into the app's own type, before they count.
+/// Decodes an agent's typed answers, which fit their schema, into the app's own type, before they are accepted.
 #[uniffi::export(foreign)]
 #[async_trait::async_trait]
 pub trait OutputDecoder: Send + Sync {
-    /// Nothing if the answer is taken; else what does not fit, and where, in words for the model, which is asked again. An
-    /// error counts as that, too.
+    /// Decodes the answer. Returns none to accept it; otherwise what does not fit, and where, in words for the model,
+    /// which is asked again. An error counts as a refusal, too.
     async fn decode(&self, value: JsonValue) -> Result<Option<String>, CallbackError>;
 }
 
@@ -26,7 +26,7 @@ impl stepwell_io::OutputDecoder for Decoding {
     }
 }
 
-/// What the app's code came to.
+/// Converts the result of the app's code.
 pub(crate) fn taken(decoded: Result<Option<String>, CallbackError>) -> Result<(), String> {
     match decoded {
         Ok(None) => Ok(()),

@@ -5,8 +5,8 @@ use serde_json::Value;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use stepwell_core::tool::OwnedChange;
 
-/// A value that streams: puts the changes together that the events `PartialOutput` tell of a typed answer, and
-/// `PartialArguments` of a call's arguments. A text in it may still grow, and what is whole stays; nothing of it is checked.
+/// A value that streams: applies the changes in the events `PartialOutput` of a typed answer, and `PartialArguments` of
+/// a call's arguments. A text in the value may still grow, and complete values stay; no value is checked.
 #[derive(Debug, Default, uniffi::Object)]
 pub struct PartialValue {
     value: Mutex<Option<Value>>,
@@ -14,13 +14,13 @@ pub struct PartialValue {
 
 #[uniffi::export]
 impl PartialValue {
-    /// One of which nothing is known yet.
+    /// Creates a value of which nothing is known yet.
     #[uniffi::constructor]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Takes the changes of one event. Those of each event, in order: others do not fit.
+    /// Applies the changes of one event. Apply those of each event, in order: others do not fit.
     pub fn apply(&self, changes: Vec<ArgumentsChange>) -> Result<(), StepwellError> {
         let mut known = self.known();
         for change in changes {
@@ -33,7 +33,8 @@ impl PartialValue {
         Ok(())
     }
 
-    /// What is known so far: any JSON. Absent while nothing is. What it takes grows with the value, so ask for what is shown.
+    /// Returns what is known so far: any JSON. Absent while nothing is known. The cost grows with the value, so ask
+    /// only for what is shown.
     pub fn value(&self) -> Option<JsonValue> {
         self.known().as_ref().map(JsonValue::of)
     }

@@ -5,75 +5,75 @@ use crate::error::StepwellError;
 use crate::json_value::JsonValue;
 use stepwell_core::provider;
 
-/// Someone who answers requests.
+/// A provider that answers requests.
 #[derive(Clone, Debug, PartialEq, Eq, uniffi::Record)]
 pub struct Provider {
-    /// Its name, for `RunConfig.provider`.
+    /// The provider's name, for `RunConfig.provider`.
     pub name: String,
-    /// Its APIs; never empty.
+    /// The provider's APIs; never empty.
     pub apis: Vec<Api>,
-    /// The API that is used where none is asked for.
+    /// The API that is used if none is named.
     pub default_api: String,
-    /// The environment variable that holds its key by custom. Stepwell reads no environment by itself.
+    /// The environment variable that usually holds the key. Stepwell itself reads no environment.
     pub key_variable: String,
-    /// Whether it refuses requests without a key.
+    /// Whether the provider refuses requests without a key.
     pub needs_key: bool,
 }
 
 /// One of a provider's APIs.
 #[derive(Clone, Debug, PartialEq, Eq, uniffi::Record)]
 pub struct Api {
-    /// Its name, for `RunConfig.api`.
+    /// The API's name, for `RunConfig.api`.
     pub name: String,
-    /// The wire format it speaks.
+    /// The wire format of the API.
     pub dialect: String,
-    /// Its address; absent where everyone runs their own, and `RunConfig.base_url` is needed.
+    /// The address; absent for an API that users host themselves, which needs `RunConfig.base_url`.
     pub base_url: Option<String>,
-    /// What it can do.
+    /// What the API can do.
     pub capabilities: Capabilities,
 }
 
-/// What an API can do as far as it goes; a model behind it may do less.
+/// What an API can do at most; a model behind it may do less.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, uniffi::Record)]
 pub struct Capabilities {
-    /// It streams its answers.
+    /// The API streams its answers.
     pub streaming: bool,
-    /// It takes tools.
+    /// The API takes tools.
     pub tools: bool,
     /// The model may ask for several tools at once.
     pub parallel_tools: bool,
-    /// It gives each call an id.
+    /// The API gives each call an id.
     pub call_ids: bool,
-    /// It shows what the model thinks.
+    /// The API shows the model's reasoning.
     pub reasoning: bool,
-    /// It takes that back with the next request, so that the model can go on with its thought.
+    /// The API takes the reasoning back with the next request, so that the model can continue from it.
     pub reasoning_return: bool,
-    /// It takes pictures.
+    /// The API takes pictures.
     pub images: bool,
-    /// It takes sound.
+    /// The API takes sound.
     pub audio: bool,
-    /// It takes documents, such as PDF files.
+    /// The API takes documents, such as PDF files.
     pub documents: bool,
-    /// It holds the answer to a JSON Schema.
+    /// The API holds the answer to a JSON Schema.
     pub structured_output: bool,
-    /// It takes marks for its prompt cache.
+    /// The API takes marks for its prompt cache.
     pub cache_marks: bool,
-    /// It counts tokens in the stream.
+    /// The API counts tokens in the stream.
     pub usage: bool,
     /// Requests name a model.
     pub model: bool,
 }
 
-/// What a model takes and gives, in tokens.
+/// The context window of a model, in tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, uniffi::Record)]
 pub struct ContextWindow {
-    /// The most of question and answer together.
+    /// The most tokens of question and answer together.
     pub window: u64,
-    /// The most of an answer; absent where the vendor names none.
+    /// The most tokens of an answer; absent if the vendor publishes no limit.
     pub output: Option<u64>,
 }
 
-/// The providers, those of `own` among them: the app's own, as `RunConfig.providers` takes them.
+/// Returns the providers, including the custom ones in `own`, which has the form of `RunConfig.providers`.
 #[uniffi::export(default(own = None))]
 pub fn providers(own: Option<JsonValue>) -> Result<Vec<Provider>, StepwellError> {
     let own = own.unwrap_or_else(|| JsonValue::from_text(r#"{"providers":[]}"#.to_owned()));
@@ -81,7 +81,7 @@ pub fn providers(own: Option<JsonValue>) -> Result<Vec<Provider>, StepwellError>
     Ok(catalog.all().map(Into::into).collect())
 }
 
-/// What a model takes and gives, if its vendor says so.
+/// Returns the context window of a model, if its vendor publishes it.
 #[uniffi::export]
 pub fn context_window(provider: &str, model: &str) -> Option<ContextWindow> {
     provider::context_window(provider, model).map(|found| ContextWindow {

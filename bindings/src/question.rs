@@ -1,4 +1,4 @@
-//! What a running tool asks the user, and what they say.
+//! The questions of a running tool to the user, and the answers.
 
 use crate::json_value::JsonValue;
 use serde::{Deserialize, Serialize};

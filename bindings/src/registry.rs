@@ -1,4 +1,4 @@
-//! Which run owns which thread, for apps that drive many.
+//! The owners of threads, for apps that drive many runs.
 
 use crate::effect::json;
 use crate::error::StepwellError;
@@ -9,40 +9,40 @@ use std::sync::Arc;
 use stepwell_core::registry;
 use stepwell_core::registry::SharedRegistry;
 
-/// Many runs at once: which run owns which thread, what the user looks at, and what is unread. Data only: it starts
-/// nothing and calls nobody back.
+/// The runs of an app: which run owns which thread, what the user looks at, and what is unread. Data only: the registry
+/// starts nothing and makes no callbacks.
 ///
-/// A thread has one owner at most. Whoever registers takes it over, and the handle before is stale: check the handle
-/// with whatever the run's network, tools and timers bring, and drop what comes with a stale one. Every call is one step
-/// that no other call comes between, from any thread. Take the events after each call.
+/// A thread has at most one owner. Registering a run takes the thread over and makes the previous handle stale: check
+/// the handle of everything that the run's network, tools and timers bring, and drop what has a stale handle. Every
+/// call is atomic, from any thread. Take the events after each call.
 #[derive(Debug, uniffi::Object)]
 pub struct RunRegistry {
     registry: SharedRegistry,
 }
 
-/// What an input belongs to: one hop of one run of one thread. Only a `RunRegistry` gives handles out.
+/// A handle that assigns an input to one hop of one run of one thread. Only a `RunRegistry` creates handles.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, uniffi::Record)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RunHandle {
-    /// The thread that the run is, or was, of.
+    /// The thread of the run.
     pub key: ThreadKey,
-    /// The run: from 1, never given twice by one registry, whatever the thread.
+    /// The run: from 1, never used twice by one registry, for any thread.
     pub generation: u64,
-    /// How often the run was continued, from 0.
+    /// How often the run has continued, from 0.
     pub hop: u32,
 }
 
-/// What came of `RunRegistry.register`.
+/// The result of `RunRegistry.register`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, uniffi::Record)]
 pub struct Registered {
     /// The new run's handle.
     pub handle: RunHandle,
-    /// The run that owned the thread before, now stale: cancel it and dispose of it.
+    /// The run that owned the thread before, now stale: cancel and dispose of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replaced: Option<RunHandle>,
 }
 
-/// What happened to the runs of a registry, in order.
+/// A change to the runs of a registry, in order.
 #[derive(Clone, Debug, PartialEq, Serialize, uniffi::Enum)]
 #[serde(
     tag = "type",
@@ -50,21 +50,21 @@ pub struct Registered {
     rename_all_fields = "camelCase"
 )]
 pub enum RegistryEvent {
-    /// A run began: the turn is on.
+    /// A run began: the turn is under way.
     RunStarted {
         /// The run.
         handle: RunHandle,
     },
-    /// A run goes on under a new handle. It is the same turn: nothing to show.
+    /// A run continues under a new handle. The turn is the same: there is nothing to show.
     RunContinued {
-        /// The new handle. The one before it is stale.
+        /// The new handle. The previous one is stale.
         handle: RunHandle,
     },
-    /// A run is over. One that was replaced or removed is over as cancelled, before what replaced it starts.
+    /// A run is over. A run that was replaced or removed ends as cancelled, before its replacement starts.
     RunCompleted {
-        /// The run, as it last was.
+        /// The last handle of the run.
         handle: RunHandle,
-        /// How it ended.
+        /// How the run ended.
         outcome: Outcome,
     },
     /// A run ended in a thread that the user does not look at.
@@ -72,43 +72,43 @@ pub enum RegistryEvent {
         /// The thread.
         key: ThreadKey,
     },
-    /// The user looks at the thread that was unread, or it was removed.
+    /// The user looks at the thread that was unread, or the thread was removed.
     Read {
         /// The thread.
         key: ThreadKey,
     },
-    /// Something came with a stale handle. It changed nothing.
+    /// An input had a stale handle and changed nothing.
     StaleInput {
-        /// The handle that came.
+        /// The handle of the input.
         given: RunHandle,
-        /// What owns its thread now; absent if nothing runs there.
+        /// The current owner of the thread; absent if nothing runs there.
         #[serde(skip_serializing_if = "Option::is_none")]
         current: Option<RunHandle>,
     },
-    /// A run could not be disposed of. What replaced it stands.
+    /// A run could not be disposed of. Its replacement stays.
     DisposalFailed {
         /// The run.
         handle: RunHandle,
-        /// The app's words.
+        /// The app's message.
         message: String,
     },
-    /// The app took no events for so long that the oldest were dropped. `running` and `unread_threads` say how things
-    /// stand.
+    /// The app did not take events for too long, and the oldest were dropped. `running` and `unread_threads` give the
+    /// current state.
     Missed {
-        /// How many.
+        /// The number of dropped events.
         count: u64,
     },
 }
 
 #[uniffi::export]
 impl RunRegistry {
-    /// A registry with no runs.
+    /// Creates a registry with no runs.
     #[uniffi::constructor]
     pub fn new() -> Arc<Self> {
         Self::of(SharedRegistry::default())
     }
 
-    /// A registry that was stored: what `snapshot` gave.
+    /// Restores a registry from what `snapshot` returned.
     #[uniffi::constructor]
     pub fn restore(snapshot: &str) -> Result<Arc<Self>, StepwellError> {
         let registry: registry::RunRegistry =
@@ -121,12 +121,12 @@ impl RunRegistry {
         Ok(Self::of(registry.into()))
     }
 
-    /// The registry as text, to be stored and given to `restore`.
+    /// Returns the registry as text, to be stored and passed to `restore`.
     pub fn snapshot(&self) -> String {
         json(&self.registry.snapshot())
     }
 
-    /// A new run takes the thread over, whatever ran there.
+    /// Registers a new run, which takes the thread over from any other.
     pub fn register(&self, thread: ThreadKey) -> Registered {
         let registered = self.registry.register(thread.into());
         Registered {
@@ -135,35 +135,35 @@ impl RunRegistry {
         }
     }
 
-    /// The run goes on under a new handle, with the hop raised, if `old` still owns the thread: compare-and-swap. Dispose
-    /// of what the old one had afterwards.
+    /// Continues the run under a new handle, with the hop raised, if `old` still owns the thread: compare-and-swap.
+    /// Dispose of the old hop's resources afterwards.
     pub fn replace(&self, old: RunHandle) -> Result<RunHandle, StepwellError> {
         Ok(self.registry.replace(&old.into_core()?)?.into())
     }
 
-    /// Whether what came with the handle may be given to its run; `Stale` if not.
+    /// Checks that an input with the handle may be given to its run; fails with `Stale` if not.
     pub fn check(&self, handle: RunHandle) -> Result<(), StepwellError> {
         Ok(self.registry.check(&handle.into_core()?)?)
     }
 
-    /// The run is over; its handle is stale from here on. Marks its thread unread if the user does not look at it.
+    /// Completes the run, whose handle is stale from here on. Marks its thread unread if the user does not look at it.
     pub fn complete(&self, handle: RunHandle, outcome: Outcome) -> Result<(), StepwellError> {
         let handle = handle.into_core()?;
         Ok(self.registry.complete(&handle, outcome.into())?)
     }
 
-    /// The app could not dispose of a run. That undoes nothing; it is said as an event.
+    /// Reports that the app could not dispose of a run. Nothing is undone; an event reports the failure.
     pub fn disposal_failed(&self, handle: RunHandle, message: &str) -> Result<(), StepwellError> {
         self.registry.disposal_failed(&handle.into_core()?, message);
         Ok(())
     }
 
-    /// The run that owns the thread.
+    /// Returns the run that owns the thread.
     pub fn current(&self, thread: ThreadKey) -> Option<RunHandle> {
         self.registry.current(&thread.into()).map(Into::into)
     }
 
-    /// All runs that own a thread, in the order of their threads' keys.
+    /// Returns all runs that own a thread, in the order of their threads' keys.
     pub fn running(&self) -> Vec<RunHandle> {
         self.registry
             .running()
@@ -172,33 +172,33 @@ impl RunRegistry {
             .collect()
     }
 
-    /// The user looks at this thread now, or at none. It is no longer unread.
+    /// Sets the thread that the user looks at now, or none. That thread is no longer unread.
     pub fn look_at(&self, thread: Option<ThreadKey>) {
         self.registry.look_at(thread.map(Into::into));
     }
 
-    /// The thread that the user looks at.
+    /// Returns the thread that the user looks at.
     pub fn looked_at(&self) -> Option<ThreadKey> {
         self.registry.looked_at().map(Into::into)
     }
 
-    /// Whether a run has ended in the thread since the user last looked at it.
+    /// Returns whether a run has ended in the thread since the user last looked at it.
     pub fn unread(&self, thread: ThreadKey) -> bool {
         self.registry.unread(&thread.into())
     }
 
-    /// All unread threads, in the order of their keys.
+    /// Returns all unread threads, in the order of their keys.
     pub fn unread_threads(&self) -> Vec<ThreadKey> {
         let threads = self.registry.unread_threads().into_iter();
         threads.map(Into::into).collect()
     }
 
-    /// Forgets the thread. A run that owned it is now stale, and given back: cancel it and dispose of it.
+    /// Forgets the thread. A run that owned the thread is now stale, and is returned: cancel and dispose of it.
     pub fn remove(&self, thread: ThreadKey) -> Option<RunHandle> {
         self.registry.remove(&thread.into()).map(Into::into)
     }
 
-    /// Takes the events that wait, in order: each goes to one caller.
+    /// Takes the pending events, in order. Each event goes to one caller only.
     pub fn take_events(&self) -> Vec<RegistryEvent> {
         std::iter::from_fn(|| self.registry.poll_event())
             .map(Into::into)
@@ -218,7 +218,7 @@ impl RunRegistry {
 }
 
 impl RunHandle {
-    /// The core lets only its registry make handles; as data they may be stored and read again.
+    /// The core lets only its registry make handles; as data, handles may be stored and read again.
     fn into_core(self) -> Result<registry::RunHandle, StepwellError> {
         let key = registry::ThreadKey::from(self.key);
         let handle =

@@ -7,20 +7,20 @@ use std::sync::Arc;
 use stepwell_core::RunId;
 use stepwell_io::HttpClient;
 
-/// Where the runs of an agent's hops come from, for a backend that creates each before its stream is opened.
+/// Creates the runs of an agent's hops, for a backend that creates each run before its stream is opened.
 #[uniffi::export(foreign)]
 #[async_trait::async_trait]
 pub trait RunSource: Send + Sync {
-    /// Creates a run, and gives its id. An error is what the turn fails with. When the turn is cancelled, so is the call.
+    /// Creates a run, and returns its id. An error fails the turn. When the turn is cancelled, so is the call.
     async fn create_run(&self, new: NewRun) -> Result<String, CallbackError>;
 }
 
-/// A run that a backend is to create.
+/// A run that a backend should create.
 #[derive(Clone, Debug, PartialEq, Eq, uniffi::Record)]
 pub struct NewRun {
-    /// The thread that it is of.
+    /// The thread of the run.
     pub thread_id: String,
-    /// The run that it continues; a thread's first has none.
+    /// The run that the new run continues; absent for the first of a thread.
     pub parent_run_id: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! The threads that all agents' work is done on.
+//! The threads that do the work of all agents.
 
 use crate::error::StepwellError;
 use crate::{fork, log};
@@ -14,24 +14,24 @@ pub(crate) enum Threads {
     Stopped,
 }
 
-/// The id of the process that has the threads: one that was forked from it has none of them.
+/// The id of the process that has the threads: a process that was forked from it has none of them.
 type Process = u32;
 
 static THREADS: Mutex<Threads> = Mutex::new(Threads::NotBegun);
 
-/// So long `shutdown` waits for code of the app that does not come back.
+/// How long `shutdown` waits for code of the app that does not return.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 pub(crate) fn lock() -> MutexGuard<'static, Threads> {
     THREADS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Whether the threads have begun, in this process.
+/// Returns whether the threads have started in this process.
 pub(crate) fn is_running() -> bool {
     matches!(&*lock(), Threads::Running(..))
 }
 
-/// In a process that was forked: the threads are the other's.
+/// Forgets the threads in a forked process: they are in the other process.
 pub(crate) fn forget(threads: &mut Threads) {
     if matches!(threads, Threads::Running(..)) {
         std::mem::forget(std::mem::replace(threads, Threads::NotBegun));
@@ -75,7 +75,7 @@ pub(crate) fn runtime() -> Result<Handle, StepwellError> {
     }
 }
 
-/// A process that was forked begins threads of its own. Nobody can wait for those of the other process.
+/// Forgets the threads if this process was forked: it starts its own, and cannot wait for those of the other process.
 fn forget_if_forked(threads: &mut Threads) {
     match std::mem::replace(threads, Threads::NotBegun) {
         Threads::Running(runtime, process) if process != std::process::id() => {
@@ -85,16 +85,16 @@ fn forget_if_forked(threads: &mut Threads) {
     }
 }
 
-/// Stops Stepwell's threads for good, because the process is about to end: once this returns, none of them calls code of
-/// the app any more, unless a tool keeps one for more than two seconds. Turns under way stop where they are, as if the
-/// process had been killed; a store has what was in it. Whatever needs the threads later is refused with `Unavailable`.
-/// Python's package calls it by itself when the interpreter exits.
+/// Stops Stepwell's threads for good, because the process is about to end: once this returns, none of them calls code
+/// of the app any more, unless a tool blocks a thread for more than two seconds. Turns under way stop where they are,
+/// as if the process had been killed; a store keeps what it has. Later calls that need the threads fail with
+/// `Unavailable`. Python's package calls this function when the interpreter exits.
 #[uniffi::export]
 pub fn shutdown() {
     let mut threads = lock();
     forget_if_forked(&mut threads);
     let before = std::mem::replace(&mut *threads, Threads::Stopped);
-    // Code of the app may ask for the runtime while it is stopped.
+    // Code of the app may ask for the runtime while the runtime is stopped.
     drop(threads);
     if let Threads::Running(runtime, _) = before {
         runtime.shutdown_timeout(PATIENCE);
@@ -102,7 +102,7 @@ pub fn shutdown() {
     log::stop(PATIENCE);
 }
 
-/// Does work on that runtime. Whoever stops waiting for it stops it.
+/// Does work on the runtime. Dropping the future stops the work.
 pub(crate) async fn on_runtime<T: Send + 'static>(
     work: impl Future<Output = Result<T, StepwellError>> + Send + 'static,
 ) -> Result<T, StepwellError> {
@@ -112,7 +112,7 @@ pub(crate) async fn on_runtime<T: Send + 'static>(
         .unwrap_or_else(|error| Err(StepwellError::broken(&error)))
 }
 
-/// A task that nobody waits for any more is stopped.
+/// Aborts a task when the caller stops waiting for it.
 struct AbortOnDrop<T>(JoinHandle<T>);
 
 impl<T> Drop for AbortOnDrop<T> {

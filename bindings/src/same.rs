@@ -1,7 +1,7 @@
-//! Enums that are the same here as in the core.
+//! Enums that have the same variants here and in the core.
 
-/// Makes two enums of the same variants into each other. A variant that is on one side only, or has another field
-/// there, does not compile.
+/// Converts between two enums of the same variants. A variant that is on one side only, or has different fields there,
+/// does not compile.
 macro_rules! same {
     ($here:ty = $core:ty { $( $variant:ident $( { $($field:ident),* } )? ),* $(,)? }) => {
         impl From<$core> for $here {

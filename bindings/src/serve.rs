@@ -1,5 +1,5 @@
-//! Agents behind a server of the app's own: what a request asks for is answered here, and how requests come and answers go
-//! is the language's matter.
+//! Agents behind the app's own server: requests are answered here, and the language's package transports requests and
+//! answers.
 
 use crate::agent::Agent;
 use crate::effect::HttpHeader;
@@ -17,7 +17,7 @@ use stepwell_serve::{
 };
 use tokio::sync::Mutex;
 
-/// How far the runs of an `AgUiServer` may go.
+/// The limits of an `AgUiServer`'s runs.
 #[derive(Clone, Debug, PartialEq, Eq, uniffi::Record)]
 pub struct RunLimits {
     /// The most runs at once: 256 if absent.
@@ -26,28 +26,28 @@ pub struct RunLimits {
     /// How long a run may take, without the time that it waits for its user: 10 minutes if absent.
     #[uniffi(default = None)]
     pub run_time: Option<Duration>,
-    /// How long a question to the user stands: an hour if absent.
+    /// How long a question to the user stays open: an hour if absent.
     #[uniffi(default = None)]
     pub interrupt_time: Option<Duration>,
-    /// How long a run goes on that nobody reads, so that its client may come back to it: 30 seconds if absent.
+    /// How long a run continues without a client, so that its client may resume it: 30 seconds if absent.
     #[uniffi(default = None)]
     pub resume_time: Option<Duration>,
 }
 
-/// A request as it came.
+/// A request as the server received it.
 #[derive(Clone, Debug, PartialEq, Eq, uniffi::Record)]
 pub struct ServedRequest {
-    /// Its method, in capitals.
+    /// The method, in capitals.
     pub method: String,
-    /// Its path, below where the agent is served.
+    /// The path, below the one where the agent is served.
     pub path: String,
-    /// What it says of its body, by `Content-Type`.
+    /// The type of the body: `Content-Type`.
     pub content_type: Option<String>,
-    /// What comes after the path's question mark.
+    /// The part after the path's question mark.
     pub query: String,
-    /// What it accepts, by `Accept`.
+    /// The accepted types: `Accept`.
     pub accept: Option<String>,
-    /// The event that the client had last, by `Last-Event-ID`.
+    /// The last event that the client received: `Last-Event-ID`.
     pub last_event_id: Option<String>,
     /// The body.
     pub body: Vec<u8>,
@@ -60,7 +60,7 @@ pub struct AgUiServer {
     server: Server,
 }
 
-/// An answer: its status and headers, and its body as it comes. Letting go of it lets go of the run.
+/// An answer: its status and headers, and its body as a stream. Releasing the answer releases its run.
 #[derive(uniffi::Object)]
 pub struct ServedReply {
     status: u16,
@@ -69,7 +69,7 @@ pub struct ServedReply {
     closing: AbortHandle,
 }
 
-/// The events of a turn as one whole AG-UI run. Letting go of them stops the turn.
+/// The events of a turn as one complete AG-UI run. Releasing the events stops the turn.
 #[derive(Debug, uniffi::Object)]
 pub struct AgUiEvents {
     events: Mutex<EventStream>,
@@ -77,10 +77,10 @@ pub struct AgUiEvents {
 
 #[uniffi::export]
 impl AgUiServer {
-    /// Creates a server without runs. Only trusted clients may give the model instructions: their `system` and `developer`
-    /// messages are sent as they are, and their context and state follow the agent's instructions. Those of others are
-    /// dropped, and sent as the user's words.
-    // uniffi gives records away.
+    /// Creates a server without runs. Only trusted clients may give the model instructions: their `system` and
+    /// `developer` messages are sent unchanged, and their context and state follow the agent's instructions. For other
+    /// clients such messages are dropped, and context and state are sent as the user's words.
+    // Uniffi passes records by value.
     #[allow(clippy::needless_pass_by_value)]
     #[uniffi::constructor(default(trust_clients = false))]
     pub fn new(limits: RunLimits, trust_clients: bool) -> Arc<Self> {
@@ -100,9 +100,9 @@ impl AgUiServer {
         Arc::new(Self { server })
     }
 
-    /// Answers a request with a run of this agent. A request that begins none is answered with what is wrong, as JSON,
-    /// and to a chat as text.
-    // uniffi gives records away.
+    /// Answers a request with a run of this agent. If the request starts no run, the answer is the error, as JSON, or
+    /// as text for a chat.
+    // Uniffi passes records by value.
     #[allow(clippy::needless_pass_by_value)]
     pub async fn answer(&self, agent: Arc<Agent>, request: ServedRequest) -> Arc<ServedReply> {
         let served = Served {
@@ -114,11 +114,11 @@ impl AgUiServer {
         answered.unwrap_or_else(|_| ServedReply::refused(&Refused::stopping()))
     }
 
-    /// Takes no more runs, and gives those under way so long to end.
+    /// Stops taking runs, and gives those under way this time to end.
     pub async fn stop(&self, grace: Duration) {
         let server = self.server.clone();
         let Ok(runtime) = runtime() else { return };
-        // A task that broke off has nothing left to stop.
+        // A task that panicked has nothing left to stop.
         let _ = runtime
             .spawn(async move { server.stop(grace.into()).await })
             .await;
@@ -185,7 +185,7 @@ impl Served {
         Ok(chat_reply(id.as_str(), stream))
     }
 
-    /// Gives a chat's stream, or stops its run.
+    /// Returns a chat's stream, or stops its run.
     async fn of_chat(
         &self,
         method: &str,
@@ -239,33 +239,33 @@ fn headers_of(encoding: Encoding) -> Vec<HttpHeader> {
 
 #[uniffi::export]
 impl ServedReply {
-    /// The HTTP status.
+    /// Returns the HTTP status.
     pub fn status(&self) -> u16 {
         self.status
     }
 
-    /// The headers, names in lower case.
+    /// Returns the headers, with names in lower case.
     pub fn headers(&self) -> Vec<HttpHeader> {
         self.headers.clone()
     }
 
-    /// The next piece of the body; none when it is whole, or closed.
+    /// Returns the next chunk of the body; none when the body is complete, or closed.
     pub async fn next(&self) -> Option<Vec<u8>> {
         let body = Arc::clone(&self.body);
         let next = on_runtime(async move {
             let mut body = body.lock().await;
             let piece = body.next().await;
             if piece.is_none() {
-                // A body that was closed lets go of its run.
+                // Closing a body releases its run.
                 *body = iter([]).boxed();
             }
             Ok(piece)
         });
-        // Without the threads there is no run any more.
+        // Without the threads there is no run.
         next.await.ok().flatten()
     }
 
-    /// The client has gone away: nothing more of the body is wanted.
+    /// Reports that the client has gone away and wants no more of the body.
     pub fn close(&self) {
         self.closing.abort();
     }
@@ -330,7 +330,7 @@ impl ServedReply {
 
 #[uniffi::export]
 impl AgUiEvents {
-    /// Waits for the next event, as AG-UI has it in JSON; none after the end of the run.
+    /// Waits for the next event, in AG-UI's JSON form; none after the end of the run.
     pub async fn next(&self) -> Option<JsonValue> {
         let entry = self.events.lock().await.next().await?;
         String::from_utf8(entry.json).ok().map(JsonValue::from_text)

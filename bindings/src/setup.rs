@@ -1,4 +1,4 @@
-//! What an agent is given beside its configuration.
+//! The setup of an agent, in addition to its configuration.
 
 use crate::config::{ContextPolicy, Credentials, RunConfig, RunIds};
 use crate::credentials::{self, CredentialSource};
@@ -20,62 +20,63 @@ use std::sync::Arc;
 use stepwell_core::run::Durability;
 use stepwell_io::{AgentBuilder, HttpClient};
 
-/// What an `Agent` is given beside its configuration: the app's code, and what the conversation begins with.
+/// The setup of an `Agent`, in addition to its configuration: the app's code, and the initial conversation.
 #[derive(Clone, Default, uniffi::Record)]
 pub struct AgentSetup {
     /// The tools, each with its code.
     #[uniffi(default)]
     pub tools: Vec<AgentTool>,
-    /// Asks the user about the tools that need it; without one they are denied.
+    /// Asks the user to approve the tools that need it; without an approver they are denied.
     #[uniffi(default = None)]
     pub approver: Option<Arc<dyn Approver>>,
-    /// Asks the user what running tools want to know; without one their questions are declined.
+    /// Asks the user the questions of running tools; without an answerer the questions are declined.
     #[uniffi(default = None)]
     pub answerer: Option<Arc<dyn Answerer>>,
     /// The conversation's id; a random one if absent.
     #[uniffi(default = None)]
     pub thread_id: Option<String>,
-    /// An earlier conversation to go on with: a JSON array of AG-UI messages, oldest first.
+    /// An earlier conversation to continue: a JSON array of AG-UI messages, oldest first.
     #[uniffi(default = None)]
     pub history: Option<JsonValue>,
     /// The state shared with an AG-UI agent: any JSON.
     #[uniffi(default = None)]
     pub shared_state: Option<JsonValue>,
-    /// Where the turns are kept. A thread that it has goes on from what it has.
+    /// Where the turns are kept. A thread of the store continues from its stored turns.
     #[uniffi(default = None)]
     pub store: Option<StoreSetup>,
     /// Takes the journals of the turns, for `replay_journal`.
     #[uniffi(default = None)]
     pub journal: Option<Arc<dyn JournalSink>>,
-    /// Sends the requests with the app's own HTTP stack. Stepwell has connections of its own if absent.
+    /// Sends the requests with the app's own HTTP stack. If absent, Stepwell has connections of its own.
     #[uniffi(default = None)]
     pub client: Option<Arc<dyn HttpTransport>>,
-    /// Creates the runs of the hops, for a backend that makes their ids. The agent makes them itself if absent.
+    /// Creates the runs of the hops, for a backend that makes their ids. If absent, the agent makes the ids.
     #[uniffi(default = None)]
     pub run_source: Option<Arc<dyn RunSource>>,
-    /// Shortens a conversation that does not fit the model's context any more. Such a turn fails if absent.
+    /// Shortens a conversation that no longer fits the model's context. If absent, such a turn fails.
     #[uniffi(default = None)]
     pub trim_context: Option<Arc<dyn Trimmer>>,
     /// Decodes the typed answers, where `OutputType.decoded_by_host` says so.
     #[uniffi(default = None)]
     pub output_decoder: Option<Arc<dyn OutputDecoder>>,
-    /// Gives the key and the headers of each request, for tokens that expire. They are those of the configuration if absent.
+    /// Supplies the key and the headers of each request, for tokens that expire. If absent, they are those of the
+    /// configuration.
     #[uniffi(default = None)]
     pub credentials: Option<Arc<dyn CredentialSource>>,
     /// The hooks, each with its code, in the order in which they are asked.
     #[uniffi(default)]
     pub hooks: Vec<AgentHook>,
-    /// Makes the instructions of each turn. They are those of the configuration if absent.
+    /// Makes the instructions of each turn. If absent, they are those of the configuration.
     #[uniffi(default = None)]
     pub instructions_from: Option<Arc<dyn InstructionsSource>>,
-    /// Which threads have a turn under way, and what is unread: a registry that was stored, or that several agents share.
-    /// The agent has one of its own if absent.
+    /// Which threads have a turn under way, and what is unread: a registry that was stored, or that several agents
+    /// share. If absent, the agent has a registry of its own.
     #[uniffi(default = None)]
     pub registry: Option<Arc<RunRegistry>>,
 }
 
 impl AgentSetup {
-    /// The builder of an agent with all of it but the client, which is given.
+    /// Returns the builder of an agent from the setup; `client` replaces the setup's client.
     pub(crate) fn builder(
         self,
         config: RunConfig,
@@ -151,7 +152,7 @@ impl AgentSetup {
         Ok(builder)
     }
 
-    /// Whether it has the code that the configuration asks for; an agent's runners have it else.
+    /// Checks that the setup has the code that the configuration needs; an agent for runners gets the code from them.
     pub(crate) fn has_code_for(&self, config: &RunConfig) -> Result<(), StepwellError> {
         if let Some(tool) = config.tools.first() {
             return Err(StepwellError::configuration(
@@ -197,7 +198,7 @@ impl AgentSetup {
         Ok(())
     }
 
-    /// What of it an agent for runners is not given, since its runners do it.
+    /// Returns a field that is set although an agent for runners cannot have it, because its runners do that work.
     pub(crate) fn of_runners(&self) -> Option<&'static str> {
         let given = [
             ("tools", !self.tools.is_empty()),

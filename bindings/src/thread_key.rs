@@ -2,8 +2,8 @@ use serde::{Deserialize, Serialize};
 use stepwell_mirror::mirror;
 
 mirror! {
-    /// Names one thread among all that an app has: of several servers, and of several rooms on each. Two keys are the same
-    /// thread if all three parts are the same.
+    /// Names one thread among all that an app has, on several servers and in several rooms of each. Two keys are the
+    /// same thread if all three parts are the same.
     #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, uniffi::Record)]
     #[serde(deny_unknown_fields)]
     #[mirror(stepwell_core::registry::ThreadKey, own, both)]

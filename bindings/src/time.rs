@@ -1,4 +1,4 @@
-//! Times, which each language has types of its own for.
+//! Times, for which each language has its own types.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,13 +14,13 @@ pub struct Duration(u64);
 pub struct Timestamp(u64);
 
 impl Duration {
-    /// So many milliseconds.
+    /// Creates a duration of this number of milliseconds.
     #[must_use]
     pub const fn from_millis(millis: u64) -> Self {
         Self(millis)
     }
 
-    /// In milliseconds.
+    /// Returns the duration in milliseconds.
     #[must_use]
     pub const fn as_millis(self) -> u64 {
         self.0
@@ -52,13 +52,13 @@ impl From<Timestamp> for stepwell_core::Timestamp {
 }
 
 impl Timestamp {
-    /// So many milliseconds after the epoch.
+    /// Creates the time this number of milliseconds after the epoch.
     #[must_use]
     pub const fn from_millis(millis: u64) -> Self {
         Self(millis)
     }
 
-    /// In milliseconds since the epoch.
+    /// Returns the time in milliseconds since the epoch.
     #[must_use]
     pub const fn as_millis(self) -> u64 {
         self.0

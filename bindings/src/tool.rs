@@ -16,10 +16,10 @@ use stepwell_io::ToolAnswer;
 #[uniffi::export(foreign)]
 #[async_trait::async_trait]
 pub trait ToolHandler: Send + Sync {
-    /// Runs the tool and gives back what the model is to see: text, JSON as text, or media. Calls may run side by side. An
-    /// error, or an exception, is this tool's own: the model is shown it and the turn goes on. When the turn is
-    /// cancelled, so is the call. A tool whose result comes later says so with `ToolError.Deferred`.
-    /// `context` says who calls, and takes what the tool says and asks while it runs.
+    /// Runs the tool and returns the result for the model: text, JSON as text, or media. Calls may run in parallel. An
+    /// error, or an exception, is the tool's own: the model is shown the error and the turn continues. When the turn is
+    /// cancelled, so is the call. A tool whose result comes later returns `ToolError.Deferred`. `context` identifies
+    /// the call, and takes the tool's reports and questions while it runs.
     async fn call(
         &self,
         invocation: ToolInvocation,
@@ -27,12 +27,12 @@ pub trait ToolHandler: Send + Sync {
     ) -> Result<ToolOutput, ToolError>;
 }
 
-/// What a tool gives back.
+/// The result of a tool.
 #[derive(Clone, Debug, Default, PartialEq, Eq, uniffi::Record)]
 pub struct ToolOutput {
-    /// Text, or JSON as text. An empty one is none where there are parts.
+    /// Text, or JSON as text. With parts, an empty text is left out.
     pub text: String,
-    /// What comes behind the text, in order: media, and texts between them.
+    /// The parts that follow the text, in order: media, and texts between them.
     #[uniffi(default)]
     pub parts: Vec<ContentPart>,
 }
@@ -56,15 +56,15 @@ impl From<&str> for ToolOutput {
 #[uniffi::export(foreign)]
 #[async_trait::async_trait]
 pub trait Approver: Send + Sync {
-    /// Asks. A failure counts as no.
+    /// Asks the user. A failure counts as a denial.
     async fn decide(&self, invocation: ToolInvocation) -> Result<Decision, CallbackError>;
 }
 
-/// Asks the user what a running tool wants to know, in the app's own way.
+/// Asks the user the questions of running tools, in the app's own way.
 #[uniffi::export(foreign)]
 #[async_trait::async_trait]
 pub trait Answerer: Send + Sync {
-    /// Asks. An answer that does not fit the question's schema, and a failure, count as declined.
+    /// Asks the user. An answer that does not fit the question's schema, and a failure, count as declined.
     async fn ask(
         &self,
         invocation: ToolInvocation,
@@ -72,18 +72,18 @@ pub trait Answerer: Send + Sync {
     ) -> Result<UserAnswer, CallbackError>;
 }
 
-/// What the user says to a tool that asks to run.
+/// The user's decision on a tool call.
 #[derive(Clone, Debug, PartialEq, Eq, uniffi::Enum)]
 pub enum Decision {
-    /// It may.
+    /// The call may run.
     Granted,
-    /// It may not.
+    /// The call may not run.
     Denied {
         /// Why, for the model to read.
         reason: Option<String>,
     },
-    /// It may, with other arguments than the model's. The model is told. With arguments that do not fit the tool the
-    /// call is denied, for that reason.
+    /// The call may run with other arguments than the model's, and the model is informed. If the arguments do not fit
+    /// the tool, the call is denied for that reason.
     Edited {
         /// The arguments: a JSON text that fits the tool's schema.
         arguments: JsonValue,
@@ -93,9 +93,9 @@ pub enum Decision {
 /// A tool with its code.
 #[derive(Clone, uniffi::Record)]
 pub struct AgentTool {
-    /// How the model sees it, and how it may be run.
+    /// How the model sees the tool, and how the tool may be run.
     pub definition: ToolDefinition,
-    /// Its code.
+    /// The code of the tool.
     pub handler: Arc<dyn ToolHandler>,
 }
 
@@ -156,13 +156,13 @@ pub(crate) async fn answered(
     answer.map_or_else(|error| not_asked(&error), core_answer)
 }
 
-/// Nobody was asked, so nobody answered.
+/// Returns the answer for a failed answerer: the user was not asked, so the question is declined.
 pub(crate) fn not_asked(error: &CallbackError) -> run::UserAnswer {
     tracing::warn!(target: "stepwell", %error, "the user could not be asked");
     run::UserAnswer::declined("the user could not be asked")
 }
 
-/// An answer as the app gives it.
+/// Converts an answer of the app.
 pub(crate) fn core_answer(answer: UserAnswer) -> run::UserAnswer {
     match answer {
         UserAnswer::Given { value } => match serde_json::from_str(value.as_str()) {
@@ -173,7 +173,7 @@ pub(crate) fn core_answer(answer: UserAnswer) -> run::UserAnswer {
     }
 }
 
-/// Nobody was asked, so nobody allowed it.
+/// Returns the decision for a failed approver: the user was not asked, so the call is denied.
 pub(crate) fn could_not_ask(error: &CallbackError) -> Decision {
     tracing::warn!(target: "stepwell", %error, "the user could not be asked");
     Decision::Denied {

@@ -15,31 +15,31 @@ use tracing_subscriber::layer::Context;
 use tracing_subscriber::registry::{LookupSpan, Registry};
 use uuid::Uuid;
 
-/// A span that is over: a turn, one request to its model, or one call of a tool. Its names are those of OpenTelemetry's
+/// A finished span: a turn, one request to its model, or one call of a tool. The names are those of OpenTelemetry's
 /// conventions for generative AI.
 #[derive(Clone, Debug, uniffi::Record)]
 pub struct FinishedSpan {
-    /// The trace: 32 hexadecimal digits. All spans of a turn are of one.
+    /// The trace: 32 hexadecimal digits. All spans of a turn belong to one trace.
     pub trace_id: String,
     /// The span: 16 hexadecimal digits.
     pub span_id: String,
-    /// The span that it is a part of; absent for a turn without one of the app's own around it.
+    /// The parent span; absent for a turn outside of any span of the app.
     pub parent_span_id: Option<String>,
-    /// What it is called: "invoke_agent", "chat gpt-4o-mini", "execute_tool get_weather".
+    /// The name: "invoke_agent", "chat gpt-4o-mini", "execute_tool get_weather".
     pub name: String,
-    /// Whether it is work of the app or a request to a server.
+    /// Whether the span is work of the app or a request to a server.
     pub kind: SpanKind,
-    /// When it began, in nanoseconds since the Unix epoch.
+    /// When the span began, in nanoseconds since the Unix epoch.
     pub started_unix_nanos: u64,
-    /// When it was over, in nanoseconds since the Unix epoch.
+    /// When the span ended, in nanoseconds since the Unix epoch.
     pub ended_unix_nanos: u64,
-    /// Its attributes: a JSON object of texts, numbers, truth values and lists of texts.
+    /// The attributes: a JSON object of texts, numbers, truth values and lists of texts.
     pub attributes: JsonValue,
-    /// What kind of error it ended with, if it did; it is the attribute "error.type" too.
+    /// The kind of error that the span ended with, if any; it is the attribute "error.type" too.
     pub error: Option<String>,
 }
 
-/// What a span is of.
+/// The kind of work of a span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, uniffi::Enum)]
 pub enum SpanKind {
     /// Work in the app: a turn, a tool.
@@ -51,7 +51,7 @@ pub enum SpanKind {
 /// A span of the app's own.
 #[derive(Clone, Debug, PartialEq, Eq, uniffi::Record)]
 pub struct SpanParent {
-    /// Its trace: 32 hexadecimal digits.
+    /// The trace: 32 hexadecimal digits.
     pub trace_id: String,
     /// The span: 16 hexadecimal digits.
     pub span_id: String,
@@ -60,17 +60,18 @@ pub struct SpanParent {
 /// The app's tracer.
 #[uniffi::export(foreign)]
 pub trait SpanSink: Send + Sync {
-    /// Takes a span that is over; the parts of a turn come before the turn. Called on a thread that does nothing else, one
+    /// Takes a finished span; the parts of a turn come before the turn. Called on a thread that does nothing else, one
     /// span after the other, and with no lock held.
     fn span(&self, span: FinishedSpan) -> Result<(), CallbackError>;
 
-    /// The span of the app's own that a turn is a part of which begins now, on this thread; nothing if there is none.
+    /// Returns the app's span that should be the parent of a turn that begins now, on this thread; none if there is no
+    /// such span.
     fn parent(&self) -> Result<Option<SpanParent>, CallbackError>;
 }
 
-/// Sends the spans of turns to the app's tracer, from now on. No key is in them, and nothing that was said unless `content`
-/// says so: then the agents that are made from now on tell instructions, messages, arguments and results. To be called once;
-/// whether it was the first call.
+/// Sends the spans of turns to the app's tracer, from now on. They hold no key. They hold no content unless `content`
+/// is `true`: then the agents that are created from now on report instructions, messages, arguments and results. To be
+/// called once; returns whether this was the first call.
 #[uniffi::export(default(content = false))]
 pub fn trace_to(sink: Arc<dyn SpanSink>, content: bool) -> bool {
     let is_first = TRACER.set(Tracer { sink, content }).is_ok();
@@ -89,19 +90,19 @@ thread_local! {
     static AROUND: RefCell<Option<Ids>> = const { RefCell::new(None) };
 }
 
-/// Whether spans go anywhere.
+/// Returns whether spans go anywhere.
 pub(crate) fn is_on() -> bool {
     TRACER.get().is_some()
 }
 
-/// Whether spans tell what was said.
+/// Returns whether spans report content.
 pub(crate) fn tells_content() -> bool {
     TRACER.get().is_some_and(|tracer| tracer.content)
 }
 
 /// Begins a turn as a part of the app's own span, if there is one.
 pub(crate) fn within_the_apps_span<T>(begin: impl FnOnce() -> T) -> T {
-    // An app whose tracer fails has a turn without it.
+    // If the app's tracer fails, the turn has no parent span.
     let parent = TRACER.get().and_then(|tracer| tracer.sink.parent().ok()?);
     let around = parent.and_then(|parent| Ids::read(&parent));
     AROUND.set(around);
@@ -113,12 +114,12 @@ pub(crate) fn within_the_apps_span<T>(begin: impl FnOnce() -> T) -> T {
 /// Hands a span to the app.
 pub(crate) fn deliver(span: FinishedSpan) {
     if let Some(tracer) = TRACER.get() {
-        // An app whose tracer fails has nobody to be told.
+        // If the app's tracer fails, there is no one to report the failure to.
         let _ = tracer.sink.span(span);
     }
 }
 
-/// Whether the span is one of Stepwell's that is told.
+/// Returns whether the span is one of Stepwell's that are reported.
 pub(crate) fn tells(metadata: &Metadata<'_>) -> bool {
     is_on() && metadata.is_span() && metadata.target().starts_with("stepwell")
 }
@@ -137,9 +138,9 @@ impl Ids {
     }
 }
 
-/// The current span and those around it, the innermost first, each as a JSON object with the fields of a [`FinishedSpan`] that
-/// are known by now; none if spans go nowhere. The app's tracer may begin spans of its own for them before they are over, so
-/// that what a tool does becomes a part of its span.
+/// Returns the current span and those around it, the innermost first, each as a JSON object with the fields of a
+/// [`FinishedSpan`] that are known by now; none if spans go nowhere. The app's tracer may open its own spans for them
+/// before they end, so that what a tool does becomes a part of its span.
 pub(crate) fn open_spans() -> Vec<Value> {
     if !is_on() {
         return Vec::new();
@@ -247,7 +248,7 @@ impl Open {
         match (field.name(), value.as_str()) {
             ("otel.name", Some(name)) => name.clone_into(&mut self.name),
             ("otel.kind", Some("client")) => self.kind = SpanKind::Client,
-            // What it ended with says it.
+            // The `error` of the span reports this already.
             (name, _) if name.starts_with("otel.") => {}
             (name, _) => {
                 self.attributes.insert(name.to_owned(), value);
@@ -284,7 +285,7 @@ impl Visit for Open {
 
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
         let text = format!("{value:?}");
-        // A list of texts is printed as JSON has it.
+        // A list of texts is printed as JSON.
         let list = serde_json::from_str::<Vec<String>>(&text);
         self.put(field, list.map_or_else(|_| text.into(), Into::into));
     }

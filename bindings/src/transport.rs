@@ -14,19 +14,20 @@ use std::task::{Context, Poll};
 use stepwell_io::{HttpClient, SendError};
 use tokio::sync::{mpsc, oneshot};
 
-/// So many pieces of an answer wait for the turn that reads them; then `HttpAnswer.received` waits.
+/// The number of chunks of an answer that may wait for the turn that reads them; with more, `HttpAnswer.received`
+/// waits.
 const PIECES: usize = 4;
 
 /// Sends an agent's requests, with the app's own HTTP stack: its proxies, pinned certificates, interceptors.
 #[uniffi::export(foreign)]
 #[async_trait::async_trait]
 pub trait HttpTransport: Send + Sync {
-    /// Sends a request, tells `answer` what comes, and returns at its end. An error is a request that failed, or an answer
-    /// that broke off: whether it is sent again is for the turn to say. Where nobody waits for the answer any more the
-    /// call is cancelled.
+    /// Sends a request, reports the answer to `answer`, and returns at its end. An error is a request that failed, or
+    /// an answer that broke off: the turn decides whether to send the request again. When the answer is no longer
+    /// needed, the call is cancelled.
     ///
-    /// Set no time limit for the answer's body: a model may think for minutes, and the turn has clocks of its own. Do not
-    /// follow a redirect to another host: the request holds the key.
+    /// Set no time limit for the answer's body: a model may think for minutes, and the turn has clocks of its own. Do
+    /// not follow a redirect to another host: the request holds the key.
     async fn send(
         &self,
         request: HttpRequest,
@@ -45,28 +46,28 @@ pub struct HttpTask {
 
 #[uniffi::export]
 impl HttpTask {
-    /// Names the task in this process.
+    /// Returns the id of the task in this process.
     pub fn id(&self) -> u64 {
         self.id
     }
 
-    /// What to send.
+    /// Returns the request to send.
     pub fn request(&self) -> HttpRequest {
         self.request.clone()
     }
 
-    /// Where its answer goes.
+    /// Returns where the answer goes.
     pub fn answer(&self) -> Arc<HttpAnswer> {
         Arc::clone(&self.answer)
     }
 
-    /// The answer is whole. Says whether it was still wanted.
+    /// Completes the answer. Returns whether the answer was still wanted.
     pub fn finish(&self) -> bool {
         self.end.give(Ok(()))
     }
 
-    /// The request failed, or its answer broke off. The reason goes to the log and to the app's user: neither keys nor
-    /// addresses belong there. Says whether the answer was still wanted.
+    /// Fails the request: it could not be sent, or its answer broke off. The reason goes to the log and to the app's
+    /// user: it must contain neither keys nor addresses. Returns whether the answer was still wanted.
     pub fn fail(&self, reason: String) -> bool {
         self.end.give(Err(CallbackError::Failed { reason }))
     }
@@ -81,10 +82,10 @@ pub struct HttpAnswer {
 
 #[uniffi::export]
 impl HttpAnswer {
-    /// The status and the headers are there. A body that was compressed and is handed on as it was sent needs
-    /// `content-encoding`; for one that the HTTP stack has unpacked it changes nothing.
+    /// Takes the status and the headers. A body that is compressed and passed on as it was sent needs
+    /// `content-encoding`; for a body that the HTTP stack has unpacked, that header changes nothing.
     ///
-    /// Fails with a status that is none.
+    /// Fails if the status is invalid.
     pub fn opened(&self, status: u16, headers: Vec<HttpHeader>) -> Result<(), StepwellError> {
         let status = StatusCode::from_u16(status).map_err(|_| {
             StepwellError::configuration(
@@ -94,7 +95,7 @@ impl HttpAnswer {
         })?;
         let mut response = Response::new(());
         *response.status_mut() = status;
-        // What HTTP does not allow has no meaning to lose.
+        // Headers that HTTP does not allow are left out; they have no meaning to lose.
         let headers = headers.into_iter().filter_map(|header| {
             let name = HeaderName::try_from(header.name).ok()?;
             Some((name, HeaderValue::try_from(header.value).ok()?))
@@ -104,19 +105,20 @@ impl HttpAnswer {
         }
         let mut head = self.head.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(head) = head.take() {
-            // Nobody may wait for it any more.
+            // The receiver may be gone.
             let _ = head.send(response);
         }
         Ok(())
     }
 
-    /// A piece of the body. Waits while the turn is behind. Says whether more is wanted: if not, give the answer up.
+    /// Takes a chunk of the body. Waits while the turn is behind. Returns whether more is wanted: if not, abandon the
+    /// answer.
     pub async fn received(&self, bytes: Vec<u8>) -> bool {
         self.pieces.send(bytes.into()).await.is_ok()
     }
 }
 
-/// An HTTP client for agents of what the app gave.
+/// Creates an HTTP client for agents from the app's transport.
 pub(crate) fn client(transport: Arc<dyn HttpTransport>) -> HttpClient {
     from(move |request, answer| {
         let transport = Arc::clone(&transport);
@@ -124,7 +126,7 @@ pub(crate) fn client(transport: Arc<dyn HttpTransport>) -> HttpClient {
     })
 }
 
-/// The same of the app's event loop.
+/// Creates an HTTP client from the app's event loop.
 pub(crate) fn client_of(runner: Arc<dyn TaskRunner>) -> HttpClient {
     from(move |request, answer| {
         let runner = Arc::clone(&runner);
@@ -154,7 +156,7 @@ pub(crate) fn client_of(runner: Arc<dyn TaskRunner>) -> HttpClient {
     })
 }
 
-/// The sending of one request: over when its answer is.
+/// The sending of one request, which is over when its answer is.
 type Sending = BoxFuture<'static, Result<(), CallbackError>>;
 
 fn from<F>(send: F) -> HttpClient
@@ -173,7 +175,7 @@ where
     })
 }
 
-/// Waits for the head of an answer; its body carries the sending on.
+/// Waits for the head of an answer; its body continues the sending.
 async fn respond(
     mut sending: Sending,
     mut opened: oneshot::Receiver<Response<()>>,
@@ -182,7 +184,7 @@ async fn respond(
     let (head, end) = tokio::select! {
         biased;
         Ok(head) = &mut opened => (head, End::Open(sending)),
-        // All of the answer may have come at once, and what came before it broke off counts.
+        // The complete answer may have arrived at once, and what arrived before a break counts.
         result = &mut sending => match (opened.try_recv(), End::of(result)) {
             (Ok(head), end) => (head, end),
             (Err(_), End::Broken(error)) => return Err(error),
@@ -199,7 +201,7 @@ struct Answer {
     received: mpsc::Receiver<Bytes>,
 }
 
-/// How far the sending is.
+/// The state of the sending.
 enum End {
     Open(Sending),
     Whole,
@@ -226,13 +228,13 @@ impl Stream for Answer {
             self.end = End::of(result);
         }
         if let End::Open(_) = self.end {
-            // The app may let go of the answer before it says how it ended.
+            // The app may release the answer before it reports how the sending ended.
             return match self.received.poll_recv(context) {
                 Poll::Ready(Some(piece)) => Poll::Ready(Some(Ok(piece))),
                 Poll::Ready(None) | Poll::Pending => Poll::Pending,
             };
         }
-        // The app may still hold the answer, but what came before the end is all there is.
+        // The app may still hold the answer, but no chunk follows the end.
         if let Ok(piece) = self.received.try_recv() {
             return Poll::Ready(Some(Ok(piece)));
         }

@@ -14,8 +14,8 @@ use stepwell_core::run;
 #[uniffi::export(foreign)]
 #[async_trait::async_trait]
 pub trait Trimmer: Send + Sync {
-    /// Says what is kept of these messages, a JSON array of AG-UI messages, oldest first; nothing if it cannot be
-    /// shortened: the turn then fails. So it does by an error, which is logged.
+    /// Returns which of these messages, a JSON array of AG-UI messages, oldest first, are kept; none if the
+    /// conversation cannot be shortened: the turn then fails. The turn also fails after an error, which is logged.
     async fn trim(
         &self,
         overflow: ContextOverflow,
@@ -28,25 +28,25 @@ pub trait Trimmer: Send + Sync {
 pub struct ContextOverflow {
     /// How many tokens the next request would take, the instructions and the tools included.
     pub tokens: u64,
-    /// How many it may take: the model's window, without what is kept for the answer.
+    /// The number of tokens that the request may take: the model's window, without what is reserved for the answer.
     pub window: u64,
     /// The messages of the request, oldest first.
     pub messages: Vec<ContextMessage>,
 }
 
-/// What is kept of a conversation, and what stands for the rest.
+/// What is kept of a conversation, and the summary of the rest.
 #[derive(Clone, Debug, Default, PartialEq, Eq, uniffi::Record)]
 pub struct Trimmed {
-    /// The ids of the messages that are kept. What belongs to them is kept with them: a call with its results, and the
-    /// reasoning before them; so are the last question and the last message.
+    /// The ids of the messages that are kept. Messages that belong to them are kept with them: a call with its results,
+    /// and the reasoning before them; so are the last question and the last message.
     pub keep: Vec<String>,
-    /// What the model is told in the place of the others.
+    /// The text for the model instead of the other messages.
     #[uniffi(default = None)]
     pub summary: Option<String>,
 }
 
-/// The newest messages that fill no more than this part of the room: half of it (0.5) leaves room to go on for a while.
-/// They are for `Trimmed.keep`.
+/// Returns the newest messages that fill no more than this part of the room, for `Trimmed.keep`: half of it (0.5)
+/// leaves room to continue for a while.
 #[uniffi::export]
 #[must_use]
 pub fn newest_messages(overflow: ContextOverflow, part: f64) -> Vec<String> {
@@ -108,7 +108,7 @@ impl stepwell_io::Trimmer for Trimming {
     }
 }
 
-/// What the app's code came to.
+/// Converts the result of the app's code.
 pub(crate) fn kept(
     trimmed: Result<Option<Trimmed>, CallbackError>,
 ) -> Option<stepwell_io::Trimmed> {

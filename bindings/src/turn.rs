@@ -15,21 +15,21 @@ use stepwell_io::TurnHandle;
 use stepwell_serve::{Format, run_of};
 use tokio::sync::{Mutex, watch};
 
-/// A turn under way. Letting go of it cancels it.
+/// A turn under way. Releasing the turn cancels it.
 #[derive(Debug, uniffi::Object)]
 pub struct Turn {
     handle: TurnHandle,
     turn: Mutex<Option<stepwell_io::Turn>>,
-    /// Whoever waits for events is to leave the turn to `suspend`.
+    /// Informs callers that wait for events that they must leave the turn to `suspend`.
     suspended: watch::Sender<bool>,
 }
 
 /// A turn as its store knows it.
 #[derive(Clone, Debug, PartialEq, Eq, uniffi::Record)]
 pub struct StoredTurn {
-    /// Its name.
+    /// The key of the turn.
     pub key: TurnKey,
-    /// What it is written with: to log its events, say.
+    /// The generation that the turn is written with: to log its events, say.
     pub generation: u64,
 }
 
@@ -45,27 +45,28 @@ impl From<stepwell_io::StoredTurn> for StoredTurn {
 /// A turn that is over.
 #[derive(Clone, Debug, PartialEq, uniffi::Record)]
 pub struct Finished {
-    /// How it ended.
+    /// How the turn ended.
     pub outcome: Outcome,
-    /// All that the model said in it, as it was shown: with a line break between the texts before and after tool calls.
+    /// All that the model said in the turn, as it was shown: with a line break between the texts before and after tool
+    /// calls.
     pub text: String,
-    /// The conversation after it: a JSON array of AG-UI messages.
+    /// The conversation after the turn: a JSON array of AG-UI messages.
     pub messages: JsonValue,
-    /// What it cost, over all its hops.
+    /// What the turn cost, over all its hops.
     pub usage: TokenUsage,
-    /// How many streams it took.
+    /// How many streams the turn took.
     pub hops: u32,
-    /// The typed answer: any JSON. Absent if there was to be none, or the turn has not ended well.
+    /// The typed answer: any JSON. Absent if none was asked for, or the turn has not succeeded.
     pub output: Option<JsonValue>,
 }
 
-/// The most events of one batch: a screen has no use for more at once.
+/// The maximum number of events in one batch: a screen has no use for more at once.
 const BATCH: usize = 256;
 
 #[uniffi::export]
 impl Turn {
-    /// Waits for the next event and gives it with all others that are there. Empty when the turn is over. A call that
-    /// is given up loses nothing.
+    /// Waits for the next event and returns it with all others that are ready. Empty when the turn is over. Abandoning
+    /// the call loses nothing.
     pub async fn next_batch(&self) -> Vec<Event> {
         let mut turn = self.turn.lock().await;
         let Some(turn) = turn.as_mut() else {
@@ -79,11 +80,11 @@ impl Turn {
         }
     }
 
-    /// Waits for the end of the turn, whatever is left of its events. Once only. A call that is given up cancels the
-    /// turn.
+    /// Waits for the end of the turn, whatever is left of its events. Call it only once. Abandoning the call cancels
+    /// the turn.
     ///
-    /// Nobody sees what an AG-UI agent asks meanwhile: it is told that there is no answer, and where it asks once more, the
-    /// turn is cancelled. To answer, take the events and `resume` the turn.
+    /// Questions of an AG-UI agent are not shown to the user meanwhile: the agent is informed that there is no answer,
+    /// and if it asks again, the turn is cancelled. To answer, take the events and `resume` the turn.
     pub async fn finish(&self) -> Result<Finished, StepwellError> {
         let turn = self.turn.lock().await.take().ok_or_else(|| {
             StepwellError::misuse(
@@ -94,16 +95,16 @@ impl Turn {
         finish(turn).await
     }
 
-    /// Lets the turn go on to its end without anyone watching. It can still be cancelled.
+    /// Lets the turn run to its end without a client. The turn can still be cancelled.
     pub async fn detach(&self) {
         if let Some(turn) = self.turn.lock().await.take() {
             turn.detach();
         }
     }
 
-    /// The turn as one whole AG-UI run, from `RUN_STARTED` to its end: for a handler of the app's own. It takes the turn's
-    /// events and its result. Calls that are deferred are the client's: the run ends with them pending, and so does the
-    /// turn.
+    /// Returns the turn as one complete AG-UI run, from `RUN_STARTED` to its end: for a handler of the app's own. The
+    /// run takes the turn's events and result. Deferred calls belong to the client: the run ends with them pending, and
+    /// so does the turn.
     pub async fn to_ag_ui(&self) -> Result<Arc<AgUiEvents>, StepwellError> {
         let turn = self.turn.lock().await.take().ok_or_else(|| {
             StepwellError::misuse(
@@ -116,18 +117,18 @@ impl Turn {
         Ok(AgUiEvents::new(run_of(turn, None, Format::AgUi)))
     }
 
-    /// Stops the turn: its tools are stopped, its connection is closed. The events up to its end still come.
+    /// Stops the turn and its tools, and closes its connection. The events up to the turn's end still arrive.
     pub fn cancel(&self) {
         self.handle.cancel();
     }
 
-    /// Stops one tool call, by the provider's id for it. The others go on, and the model is told.
+    /// Stops one tool call, by the provider's id for it. The other calls continue, and the model is informed.
     pub async fn cancel_call(&self, tool_call_id: String) -> Result<(), StepwellError> {
         Ok(self.handle.cancel_call(tool_call_id).await?)
     }
 
-    /// Brings the result of a tool call, by the provider's id for it: of a deferred one, also in a turn that was
-    /// revived, or of one that still runs, which is then stopped.
+    /// Supplies the result of a tool call, by the provider's id for it: of a deferred call, also in a turn that was
+    /// revived, or of a call that still runs, which is then stopped.
     pub async fn finish_call(
         &self,
         tool_call_id: String,
@@ -137,7 +138,8 @@ impl Turn {
         Ok(self.handle.finish_call(tool_call_id, result).await?)
     }
 
-    /// As `finish_call`, with a result that is more than text: a JSON array of AG-UI content parts, such as pictures.
+    /// Supplies a result that is more than text, as `finish_call` does: a JSON array of AG-UI content parts, such as
+    /// pictures.
     pub async fn finish_call_parts(
         &self,
         tool_call_id: String,
@@ -147,7 +149,7 @@ impl Turn {
         Ok(self.handle.finish_call(tool_call_id, result).await?)
     }
 
-    /// As `finish_call`, for a call that failed; the model is shown the message. `kind` is `Error` if absent.
+    /// Reports that a call failed, as `finish_call` does; the model is shown the message. `kind` is `Error` if absent.
     #[uniffi::method(default(kind = None))]
     pub async fn fail_call(
         &self,
@@ -160,9 +162,10 @@ impl Turn {
         Ok(self.handle.finish_call(tool_call_id, result).await?)
     }
 
-    /// Says something during the turn, without stopping it: the message waits until the next hop begins, and the model
-    /// answers it in this turn. Gives the message's id. The event `SteeringTaken` tells when it is in the conversation;
-    /// if it cannot be taken in, `SteeringRefused` gives it back. `parts` come behind the text, as for `Agent.start_turn`.
+    /// Sends a message during the turn, without stopping it: the message waits until the next hop begins, and the model
+    /// answers it in this turn. Returns the message's id. The event `SteeringTaken` reports that the message is in the
+    /// conversation; if the turn cannot take the message, `SteeringRefused` returns it. `parts` follow the text, as for
+    /// `Agent.start_turn`.
     #[uniffi::method(default(parts = []))]
     pub async fn steer(
         &self,
@@ -173,29 +176,29 @@ impl Turn {
         Ok(id.into_string())
     }
 
-    /// As `steer`, with an AG-UI message in JSON, where it is more than text.
+    /// Sends a message as `steer` does, with an AG-UI message in JSON, where it is more than text.
     pub async fn steer_message(&self, message: JsonValue) -> Result<(), StepwellError> {
         let message = parse_message(message)?;
         Ok(self.handle.steer_message(message).await?)
     }
 
-    /// Answers what an AG-UI agent asked with the event `Interrupted`, all of it at once; the turn goes on.
+    /// Answers all questions that an AG-UI agent asked with the event `Interrupted`, at once; the turn continues.
     pub async fn resume(&self, answers: Vec<ResumeEntry>) -> Result<(), StepwellError> {
         Ok(self.handle.resume(entries(answers)?).await?)
     }
 
-    /// The turn as text, as it stands, for `Agent.revive`, in this process or a later one. It holds no key. A turn that goes
-    /// on after its snapshot was taken may run tools that the snapshot knows nothing of: prefer `rested`.
+    /// Returns the current turn as text, for `Agent.revive`, in this process or a later one. The text holds no key. A
+    /// turn that continues after its snapshot was taken may run tools that the snapshot does not know: prefer `rested`.
     pub async fn snapshot(&self) -> Result<String, StepwellError> {
         Ok(self.handle.snapshot().await?)
     }
 
-    /// Lets go of the turn without ending it, and gives it as text for `Agent.revive`, in this process or a later one. Its
-    /// stream is closed, its tools are stopped, and its events end: best done once it has `rested`. The thread stays the
-    /// turn's until it is revived or somebody sends on it; its conversation has nothing of the turn until then. What the
-    /// user typed and the turn had not taken in is dropped.
+    /// Releases the turn without ending it, and returns it as text for `Agent.revive`, in this process or a later one.
+    /// The turn's stream is closed, its tools are stopped, and its events end: best done once it has `rested`. The turn
+    /// keeps the thread until it is revived or a message is sent on the thread; until then the conversation has nothing
+    /// of the turn. What the user typed and the turn had not taken is dropped.
     pub async fn suspend(&self) -> Result<String, StepwellError> {
-        // The result of a turn that is over stays to be taken.
+        // The result of a finished turn can still be taken.
         self.handle.usage().await?;
         self.suspended.send_replace(true);
         let turn = self.turn.lock().await.take().ok_or_else(|| {
@@ -207,59 +210,59 @@ impl Turn {
         Ok(turn.suspend().await?)
     }
 
-    /// Waits until the turn has begun, or could not. With a store it stands there then, and is `stored`; if not,
-    /// `store_trouble` says why.
+    /// Waits until the turn has begun, or has failed to. With a store, the turn is in the store then, and is `stored`;
+    /// if not, `store_trouble` gives the reason.
     pub async fn begun(&self) {
         self.handle.begun().await;
     }
 
-    /// The turn as its store knows it, once it has `begun` there. None without a store.
+    /// Returns the turn as its store knows it, once it has `begun` there. None without a store.
     pub fn stored(&self) -> Option<StoredTurn> {
         self.handle.stored().cloned().map(Into::into)
     }
 
-    /// What keeps the turn's writes waiting: a store that is full, can only be read, or cannot be reached. None while
-    /// nothing does; the event `Warning` tells that it does. Of a turn that could not begin it is the reason. How long is
-    /// long enough is for the app to say, by `cancel`.
+    /// Returns what delays the turn's writes: a store that is full, read-only, or unreachable. None while there is no
+    /// delay, which the event `Warning` reports. For a turn that could not begin this is the reason. The app decides
+    /// how long to wait, and calls `cancel`.
     pub fn store_trouble(&self) -> Option<String> {
         let trouble = self.handle.store_trouble();
         let trouble = trouble.borrow();
         trouble.as_ref().map(ToString::to_string)
     }
 
-    /// The conversation from which a stored turn went on, before anything new came of it: a JSON array of AG-UI messages, to
-    /// show before its events. Set once it has `begun`; none of a turn that began anew.
+    /// Returns the conversation from which a stored turn continued, before the turn added anything new: a JSON array of
+    /// AG-UI messages, to show before its events. Set once the turn has `begun`; none for a new turn.
     pub fn revived_from(&self) -> Option<JsonValue> {
         let conversation = self.handle.revived_from()?;
         Some(JsonValue::of(&conversation.messages()))
     }
 
-    /// The conversation as it stands in the middle of the turn: a JSON array of AG-UI messages, oldest first. Of a turn that
-    /// is over the agent has it.
+    /// Returns the current conversation in the middle of the turn: a JSON array of AG-UI messages, oldest first. For a
+    /// finished turn the agent has the conversation.
     pub async fn messages(&self) -> Result<JsonValue, StepwellError> {
         Ok(JsonValue::of(&self.handle.conversation().await?.messages()))
     }
 
-    /// The state shared with an AG-UI agent, as it stands in the middle of the turn: any JSON.
+    /// Returns the current state shared with an AG-UI agent in the middle of the turn: any JSON.
     pub async fn shared_state(&self) -> Result<JsonValue, StepwellError> {
         Ok(JsonValue::of(
             self.handle.conversation().await?.shared_state(),
         ))
     }
 
-    /// What an AG-UI agent asks the user now, to be answered with `resume`; nothing if it does not.
+    /// Returns what an AG-UI agent asks the user now, to be answered with `resume`; none if it asks nothing.
     pub async fn interrupts(&self) -> Result<Vec<Interrupt>, StepwellError> {
         let interrupts = self.handle.interrupts().await?;
         Ok(interrupts.into_iter().map(Into::into).collect())
     }
 
-    /// What the turn has cost so far, over all its hops.
+    /// Returns what the turn has cost so far, over all its hops.
     pub async fn usage(&self) -> Result<TokenUsage, StepwellError> {
         Ok(self.handle.usage().await?.into())
     }
 
-    /// Waits until nothing but the user, or the result of a deferred call, can move the turn on, and gives its `snapshot`.
-    /// The turn goes on in this process too, until it is let go of.
+    /// Waits until the turn is idle: only the user, or the result of a deferred call, can continue it. Returns the
+    /// turn's `snapshot`. The turn stays in this process too, until it is released.
     pub async fn rested(&self) -> Result<String, StepwellError> {
         Ok(self.handle.rested().await?)
     }
@@ -275,7 +278,7 @@ impl Turn {
     }
 }
 
-/// One event, waited for, and all that are ready with it.
+/// Waits for one event, and returns it with all that are ready.
 pub(crate) async fn batch(turn: &mut stepwell_io::Turn) -> Vec<Event> {
     let Some(first) = turn.next().await else {
         return Vec::new();

@@ -18,7 +18,7 @@ use stepwell_mock_llm::{Delivery, Hop, MockLlm, Script};
 use support::{config, definition};
 use tokio::sync::mpsc;
 
-/// A tool whose code gives the same each time.
+/// A tool whose code always returns the same result.
 struct Gives(Result<String, ToolError>);
 
 #[async_trait::async_trait]
@@ -120,7 +120,7 @@ async fn a_tools_errors_keep_their_kind() {
     assert!(server.failures().is_empty(), "{:?}", server.failures());
 }
 
-/// Passes on what it is told, and answers nothing.
+/// Passes on its calls, and answers nothing.
 struct Watching(mpsc::UnboundedSender<String>, Mutex<Vec<Arc<ToolTask>>>);
 
 impl TaskRunner for Watching {
@@ -503,7 +503,7 @@ async fn two_users_of_one_agent_are_not_mixed() {
     );
     assert_eq!((finished.text.as_str(), finished.hops), ("", 0));
     assert_eq!(finished.messages.as_str(), "[]");
-    // Each has a thread of their own.
+    // Each conversation has a thread of its own.
     let key = ThreadKey {
         thread: "bob".to_owned(),
         ..ThreadKey::default()

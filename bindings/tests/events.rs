@@ -5,7 +5,7 @@ use stepwell_core::event::Event as AgUi;
 use stepwell_core::run::RunEvent;
 use stepwell_ffi::{Event, event_to_json};
 
-/// An event of each kind, with all that it may carry.
+/// Returns an event of each kind, with all optional fields.
 fn events() -> Vec<Value> {
     let common = json!({ "timestamp": 7, "rawEvent": { "a": 1 }, "metadata": { "b": 2 } });
     let events = json!([

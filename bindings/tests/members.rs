@@ -1,5 +1,5 @@
-//! What an agent and its turns can do beside the plain turn: ids and runs of the app's own, full contexts, threads, looks
-//! into a turn under way.
+//! Members of an agent and its turns other than the plain turn: custom ids and runs, full contexts, threads, reads of a
+//! turn under way.
 #![allow(clippy::unwrap_used)]
 
 mod support;
@@ -47,14 +47,14 @@ fn start(run_id: &str, text: &str) -> Start {
     }
 }
 
-/// The texts of a conversation, in order.
+/// Returns the texts of a conversation, in order.
 fn texts(messages: &JsonValue) -> Vec<String> {
     let messages: Vec<Value> = serde_json::from_str(messages.as_str()).unwrap();
     let text = |message: &Value| message["content"].as_str().map(str::to_owned);
     messages.iter().filter_map(text).collect()
 }
 
-/// Makes the ids of runs, and remembers for what.
+/// Makes the ids of runs, and records the requests.
 #[derive(Default)]
 struct Backend(Mutex<Vec<NewRun>>);
 
@@ -73,7 +73,7 @@ impl RunSource for Backend {
     }
 }
 
-/// A backend that is out of reach.
+/// A backend that cannot be reached.
 struct Away;
 
 #[async_trait::async_trait]
@@ -167,7 +167,7 @@ impl TaskRunner for ByTasks {
     }
 }
 
-/// What the app's type takes: at most 30 days.
+/// Decodes the app's type, which accepts at most 30 days.
 fn decoded(value: &JsonValue) -> Option<String> {
     let value: Value = serde_json::from_str(value.as_str()).unwrap();
     let is_long = value["days"].as_u64().unwrap() > 30;
@@ -238,7 +238,7 @@ async fn the_app_has_the_last_word_on_a_typed_answer() {
     }
 }
 
-/// More than the window of the test's model.
+/// Returns more than the window of the test's model.
 fn long_history() -> JsonValue {
     let message =
         |at| json!({ "id": format!("old-{at}"), "role": "user", "content": "x".repeat(4_000) });
@@ -539,7 +539,7 @@ fn credentials(request: &CredentialRequest) -> Authorization {
     }
 }
 
-/// Gives what `ByTasks` gives.
+/// Supplies the same credentials as `ByTasks`.
 struct Tokens;
 
 #[async_trait::async_trait]
@@ -559,7 +559,7 @@ impl InstructionsSource for Tokens {
     }
 }
 
-/// The key and the system message of each request.
+/// Returns the key and the system message of each request.
 fn sent(server: &stepwell_mock_llm::MockLlm) -> Vec<(String, Value)> {
     let requests = server.requests();
     let of = |request: &stepwell_mock_llm::RecordedRequest| {
@@ -644,7 +644,7 @@ async fn a_turn_has_options_of_its_own() {
     assert!(refused.is_err_and(|error| error.to_string().contains("wrok")));
 }
 
-/// Says "***" to the model in the place of the user's words, and refuses what it says.
+/// Replaces the user's text by "***", and refuses the model's answer.
 fn looked(subject: HookSubject) -> HookAnswer {
     match subject {
         HookSubject::HookedRequest { .. } => HookAnswer::ChangeRequest {

@@ -52,7 +52,7 @@ fn a_thread_has_one_owner() {
     assert_eq!(registry.current(key("a")), Some(continued.clone()));
     assert_eq!(registry.running(), vec![continued.clone()]);
 
-    // It goes on where it was stored.
+    // The registry continues from what was stored.
     let stored = RunRegistry::restore(&registry.snapshot()).unwrap();
     for registry in [&registry, &stored] {
         registry.look_at(None);
@@ -136,7 +136,7 @@ fn a_text_that_is_no_registry_is_refused() {
     }
 }
 
-/// How an app's own run ended is kept as it said.
+/// The outcome of an app's own run is kept unchanged.
 #[test]
 fn every_end_comes_back_from_the_registry() {
     let message = || "Words.".to_owned();
@@ -264,7 +264,7 @@ fn a_tool_may_give_a_picture() {
     };
     let body = String::from_utf8(request.body.clone()).unwrap();
     assert!(body.contains("A cat."), "{body}");
-    // This provider takes no pictures in results, so they follow them; the history keeps it as it was given.
+    // This provider takes no pictures in results, so they follow them; the history keeps the result unchanged.
     assert!(
         body.contains("[image, which follows the results]"),
         "{body}"

@@ -1,4 +1,4 @@
-//! The end of Stepwell's threads: in a program of its own, since it is for good.
+//! The end of Stepwell's threads: in a separate program, since it is final.
 
 #[allow(dead_code, reason = "each program of tests takes what it needs")]
 mod support;
@@ -60,6 +60,6 @@ async fn after_a_shutdown_no_code_of_the_app_is_called_and_nothing_can_be_begun(
     };
     assert_eq!(reason, "Stepwell's threads were stopped");
     assert_eq!(advice, "begin nothing after `shutdown`");
-    // A second one, as an app and its language's package may both ask for it, changes nothing.
+    // A second call changes nothing; an app and its language's package may both make one.
     shutdown();
 }

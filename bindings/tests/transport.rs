@@ -64,7 +64,7 @@ fn broke(reason: &str) -> CallbackError {
     }
 }
 
-/// Another HTTP client, in the place of a platform's.
+/// Another HTTP client, instead of a platform's.
 struct Relay(HttpClient, Mutex<Vec<HttpRequest>>);
 
 #[async_trait::async_trait]
@@ -113,7 +113,7 @@ async fn the_app_sends_the_requests() {
     }
 }
 
-/// What becomes of a request.
+/// What happens to a request.
 #[derive(Clone, Copy)]
 enum Fate {
     Refused,
@@ -185,7 +185,7 @@ async fn what_came_before_a_break_stands() {
     assert_eq!(finished.text, "Hel");
 }
 
-/// Says when it is sent, and when it is given up.
+/// Reports when it is sent, and when it is cancelled.
 struct Endless(mpsc::UnboundedSender<&'static str>);
 
 struct Says(mpsc::UnboundedSender<&'static str>);

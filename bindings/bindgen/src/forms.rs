@@ -1,4 +1,4 @@
-//! What a language has in another form than the other languages: the files in `forms`.
+//! The forms that differ from those of the other languages: the files in `forms`.
 
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;

@@ -1,6 +1,6 @@
-//! Checks `exclude` in `uniffi.toml`, the list of what is hidden from a language. uniffi ignores unknown names in it, and
-//! keeps types that only hidden items mention. So the list is compared with what the library declares and with what was
-//! generated.
+//! Checks `exclude` in `uniffi.toml`, the list of what is hidden from a language. Uniffi ignores unknown names in it,
+//! and keeps types that only hidden items mention. So the list is compared with what the library declares and with the
+//! generated source.
 
 use anyhow::{Context as _, ensure};
 use camino::Utf8Path;
@@ -10,11 +10,10 @@ use std::fs;
 use uniffi_bindgen::macro_metadata;
 use uniffi_meta::{FieldMetadata, FnParamMetadata, Metadata, Type};
 
-/// Checks that a language's list is complete and has no name too many.
+/// Checks that a language's list is complete and has no superfluous name.
 ///
-/// # Errors
-/// The list has a name that the library lacks; a visible item mentions a hidden one; only hidden items mention a visible
-/// type; the generated text has a hidden item.
+/// # Errors The list has a name that the library lacks; a visible item mentions a hidden one; only hidden items mention
+/// a visible type; the generated text has a hidden item.
 pub(crate) fn check(
     library: &Utf8Path,
     language: &str,
@@ -209,7 +208,7 @@ mod tests {
         names.iter().map(|name| (*name).to_owned()).collect()
     }
 
-    /// An agent that is made for runners, which take tasks.
+    /// Returns the declarations of an agent for runners, which take tasks.
     fn declared() -> Declared {
         let method = |of: &str, name: &str| (of.to_owned(), name.to_owned());
         Declared {

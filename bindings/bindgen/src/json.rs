@@ -1,5 +1,5 @@
-//! The form of the shapes in the JSON API, which TypeScript and Dart use: names in camel case, and a field that tags the
-//! variant.
+//! The form of the shapes in the JSON API, which TypeScript and Dart use: names in camel case, and a field that tags
+//! the variant.
 
 use crate::model::{Field, Variant};
 use heck::{ToKebabCase as _, ToLowerCamelCase as _, ToShoutySnakeCase as _};
@@ -10,12 +10,12 @@ pub(crate) fn key(field: &Field) -> String {
     name(&field.name) + unit
 }
 
-/// Converts a name of Rust's.
+/// Converts a name of Rust.
 pub(crate) fn name(rust: &str) -> String {
     rust.to_lower_camel_case()
 }
 
-/// Returns the field that tags the variants of a shape, unless their fields tell them apart.
+/// Returns the field that tags the variants of a shape, unless their fields distinguish them.
 pub(crate) fn tag(shape: &str) -> Option<&'static str> {
     match shape {
         "ToolChoice" | "ResponseFormat" => None,
@@ -37,7 +37,8 @@ pub(crate) fn word(shape: &str, variant: &Variant) -> String {
     }
 }
 
-/// Returns whether an event is one of the protocol's. Such an event has the common fields, except for the frequent ones.
+/// Returns whether an event is one of the protocol's. Such an event has the common fields, except for the frequent
+/// ones.
 pub(crate) fn is_ag_ui(variant: &Variant) -> bool {
     let is_frequent = [
         "TextMessageContent",
@@ -48,8 +49,8 @@ pub(crate) fn is_ag_ui(variant: &Variant) -> bool {
         || variant.fields.iter().any(|field| field.name == "common")
 }
 
-/// Returns whether the JSON API has the variant. Every call of a broken machine fails, and an unknown event is passed on
-/// unchanged.
+/// Returns whether the JSON API has the variant. Every call of a broken machine fails, and an unknown event is passed
+/// on unchanged.
 pub(crate) fn has(shape: &str, variant: &Variant) -> bool {
     match shape {
         "StateKind" => variant.name != "Broken",

@@ -1,7 +1,7 @@
 //! Generates the sources of the other languages from one definition in Rust: the records, enums and methods that uniffi
-//! describes in the bindings' library, with their documentation. The templates are in `templates`, and what one
-//! language has in another form in `forms`. What a language has
-//! besides, such as the methods of its classes, is written by hand there.
+//! describes in the bindings' library, with their documentation. The templates are in `templates`, and the forms that
+//! only one language has are in `forms`. Other parts, such as the methods of a language's classes, are written by hand
+//! in its package.
 #![forbid(unsafe_code)]
 
 mod dart;
@@ -25,7 +25,7 @@ use std::{env, fs};
 /// The settings of uniffi's generators.
 const CONFIG: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../uniffi.toml");
 
-/// Runs the program: `LANGUAGE LIBRARY FOLDER` writes a language's sources. For Python maturin gives the arguments of
+/// Runs the program: `LANGUAGE LIBRARY FOLDER` writes a language's sources. For Python maturin passes the arguments of
 /// uniffi's own program.
 ///
 /// # Errors

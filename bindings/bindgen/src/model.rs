@@ -9,25 +9,25 @@ pub(crate) struct Shapes(pub(crate) BTreeMap<String, Shape>);
 
 /// A method of one of the library's objects.
 pub(crate) struct Method {
-    /// Its name in Rust.
+    /// The name in Rust.
     pub(crate) name: String,
-    /// What it does.
+    /// The documentation.
     pub(crate) doc: String,
     /// The arguments in order, without the time.
     pub(crate) arguments: Vec<Field>,
     /// The position of the time among the arguments, if the method is an input of a run.
     pub(crate) time_at: Option<usize>,
-    /// What it returns, as a field called `answer`.
+    /// The returned value, as a field called `answer`.
     pub(crate) returns: Option<Field>,
 }
 
 /// A record or an enum.
 pub(crate) struct Shape {
-    /// Its name in Rust.
+    /// The name in Rust.
     pub(crate) name: String,
-    /// What it is.
+    /// The documentation.
     pub(crate) doc: String,
-    /// What it holds.
+    /// The fields or variants.
     pub(crate) kind: ShapeKind,
 }
 
@@ -35,28 +35,28 @@ pub(crate) struct Shape {
 pub(crate) enum ShapeKind {
     /// Fields.
     Record(Vec<Field>),
-    /// One of these.
+    /// One of these variants.
     Enum(Vec<Variant>),
 }
 
 /// A variant of an enum.
 pub(crate) struct Variant {
-    /// Its name in Rust.
+    /// The name in Rust.
     pub(crate) name: String,
-    /// What it is.
+    /// The documentation.
     pub(crate) doc: String,
-    /// Its fields.
+    /// The fields of the variant.
     pub(crate) fields: Vec<Field>,
 }
 
 /// A field of a record or of a variant.
 #[derive(Clone)]
 pub(crate) struct Field {
-    /// Its name in Rust.
+    /// The name in Rust.
     pub(crate) name: String,
-    /// What it is.
+    /// The documentation.
     pub(crate) doc: String,
-    /// What it holds.
+    /// The type.
     pub(crate) ty: Ty,
     /// The default, if the field may be left out.
     pub(crate) default: Option<Default>,
@@ -64,7 +64,7 @@ pub(crate) struct Field {
     pub(crate) raw_ty: Type,
 }
 
-/// What a field holds.
+/// The type of a field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Ty {
     /// A Boolean.
@@ -77,7 +77,7 @@ pub(crate) enum Ty {
     Text,
     /// Bytes.
     Bytes,
-    /// A length of time.
+    /// A duration.
     Duration,
     /// A point in time.
     Timestamp,
@@ -89,11 +89,11 @@ pub(crate) enum Ty {
     Optional(Box<Self>),
     /// A list.
     List(Box<Self>),
-    /// A map of texts by texts.
+    /// A map of texts to texts.
     Map,
 }
 
-/// Which JSON a field holds.
+/// The form of JSON that a field holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Json {
     /// Any.
@@ -233,7 +233,7 @@ impl Ty {
         }
     }
 
-    /// Returns whether it is a time, which is a number of milliseconds in JSON.
+    /// Returns whether the type is a time, which is a number of milliseconds in JSON.
     #[must_use]
     pub(crate) fn is_time(&self) -> bool {
         matches!(self.inner(), Self::Duration | Self::Timestamp)
@@ -246,8 +246,8 @@ impl Ty {
     }
 }
 
-/// Fields of the configuration that are not options of an agent: an agent takes tools, hooks, credentials and the source of
-/// runs with their code.
+/// Fields of the configuration that are not options of an agent: an agent takes tools, hooks, credentials and the run
+/// source with their code.
 const NO_OPTIONS: [&str; 4] = ["tools", "run_ids", "credentials", "hooks"];
 
 impl Shapes {

@@ -135,7 +135,7 @@ fn fields(of: &str, fields: Vec<FieldMetadata>) -> anyhow::Result<Vec<Field>> {
     fields.into_iter().map(field).collect()
 }
 
-/// Returns the type of a field. The documentation says which JSON the field holds.
+/// Returns the type of a field. The documentation states which JSON the field holds.
 fn ty(of: &Type, doc: &str) -> anyhow::Result<Ty> {
     Ok(match of {
         Type::Boolean => Ty::Bool,

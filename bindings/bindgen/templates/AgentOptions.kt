@@ -3,7 +3,7 @@
 package dev.stepwell
 
 {{ edits::IMPORTS }}
-/** How the model of an [Agent] is reached, and how its turns go. */
+/** The options of an [Agent]: its model, and the settings of its turns. */
 public abstract class AgentOptions internal constructor(
 {%- for field in options if self::is_argument(field) %}
     private val {{ field.name.to_lower_camel_case() }}: {{ self::field_ty(field)? }},

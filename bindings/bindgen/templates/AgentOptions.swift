@@ -1,7 +1,7 @@
 // Generated from bindings/src.
 
 extension Agent {
-    /// An agent with its tools, and whatever else is given.
+    /// Creates an agent with its tools and the other options.
     ///
     ///     let agent = try Agent(provider: "openai", model: "gpt-4o-mini", key: key, tools: [secretNumber])
     ///     for try await event in agent.send("What is Alice's secret number?") { … }

@@ -5,7 +5,7 @@ package dev.stepwell
 {{ super::edits::IMPORTS }}import kotlin.time.toKotlinDuration
 {%- for (name, fields) in records %}
 
-/** Makes a [{{ name }}], for Java. What is not set is as by default. */
+/** Makes a [{{ name }}], for Java. Settings that are not set have their defaults. */
 public class {{ name }}Builder(
 {%- for field in *fields if field.default.is_none() %}
 {%- let name = field.name.to_lower_camel_case() %}
@@ -23,7 +23,7 @@ public class {{ name }}Builder(
         made = made.copy({{ field.name.to_lower_camel_case() }} = {{ value }})
     }
 {% endfor %}
-    /** What was set. */
+    /** Returns the settings. */
     public fun build(): {{ name }} = made
 }
 {%- endfor %}

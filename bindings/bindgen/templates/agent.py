@@ -20,7 +20,7 @@ from .config import *
 
 
 class AgentOptions:
-    """What an ``Agent`` is made with."""
+    """The options of an ``Agent``."""
 
     @checks_arguments
     def __init__(

@@ -7,7 +7,7 @@ import type {
 {%- endfor %}
 } from "./types.js";
 
-/** What a run is told and asked, in the JSON API. */
+/** The inputs and queries of a run, in the JSON API. */
 export abstract class RunCalls {
   protected abstract tell(input: string, nowMs: number | null | undefined, fields?: object): Outputs;
 

@@ -39,7 +39,7 @@ sealed class {{ sealed.name }} {
 {%- endfor %}
 }
 {%- when Item::OtherEvents %}
-/// Any other event of the protocol, as it is.
+/// Any other event of the protocol, unchanged.
 final class AgUiEvent extends RunEvent {
   const AgUiEvent(this.type, this.json);
 
@@ -69,7 +69,7 @@ final class {{ class.name }}{{ class.clauses() }} {
 {%- endfor %}
 {%- if class.is_written() %}
 
-  /// As JSON, for `fromJson`.
+  /// Converts to JSON, for `fromJson`.
   JsonObject toJson() => given({
 {%- for field in class.fields %}
         '{{ json::key(field) }}': {{ dart.write(field)? }},
@@ -112,7 +112,7 @@ final class {{ class.shape.name }} {
   String toString() => 'RunConfig($provider $model)';
 {%- endif %}
 
-  /// As the library takes it.
+  /// Converts to the library's form.
   JsonObject toJson() => {% if class.omits_null() %}given({% endif %}{
 {%- for field in class.all() %}
         '{{ field.key }}': {{ field.json }},

@@ -1,6 +1,6 @@
 // Generated from bindings/src.
 //
-// What is left out of a configuration is the default; `null`, where a type has it, is none: no limit, no wait.
+// An option that is left out has its default; `null`, where a type has it, means none: no limit, no wait.
 
 import type { Json, Message, Part } from "./types.js";
 {%- for item in items %}

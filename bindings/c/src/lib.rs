@@ -1,7 +1,7 @@
-//! Stepwell's sans-IO API for languages that call C: `stepwell.h` has the functions and what they promise.
+//! Stepwell's sans-IO API for languages that call C: `stepwell.h` declares and documents the functions.
 //!
-//! What goes in and comes out is JSON (see `stepwell-json`), but for the bytes of a stream, which go in as they are. The
-//! texts that are given back are the caller's, who frees them with `stepwell_text_free`.
+//! Arguments and results are JSON (see `stepwell-json`), except for the bytes of a stream, which are passed unchanged.
+//! Returned texts belong to the caller, who frees them with `stepwell_text_free`.
 
 mod registry;
 mod text;
@@ -16,28 +16,29 @@ use std::sync::{Mutex, PoisonError};
 use stepwell_json::{Machine, Refused};
 use text::{bytes, refused, text};
 
-/// A run. It may be used from any thread, by one at a time; others wait.
+/// A run. Any thread may use it, one at a time; others wait.
 #[derive(Debug)]
 pub struct StepwellMachine(Mutex<Machine>);
 
-/// The version of the library, such as `0.1.0`.
+/// Returns the version of the library, such as `0.1.0`.
 #[unsafe(no_mangle)]
 pub extern "C" fn stepwell_version() -> StepwellText {
     StepwellText::from(env!("CARGO_PKG_VERSION").to_owned())
 }
 
-/// Frees a text that a function of this library gave.
+/// Frees a text that a function of this library returned.
 ///
 /// # Safety
-/// It was given by this library and is not used any more.
+/// This library returned the text, and the text is not used any more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn stepwell_text_free(text: StepwellText) {
     // SAFETY: the caller's promise.
     unsafe { text.free() }
 }
 
-/// Makes a machine of `{"config", "threadId", "history", "sharedState"}`, or with `restore` or `revive` of a stored one;
-/// with `journal` it writes its inputs down. Null if that is refused; `refusal`, unless it is null, then holds why: a text to be freed.
+/// Creates a machine from `{"config", "threadId", "history", "sharedState"}`, or with `restore` or `revive` from a
+/// stored one; with `journal` the machine records its inputs. Returns null if the machine is refused; `refusal`, unless
+/// it is null, then holds the reason: a text to be freed.
 ///
 /// # Safety
 /// `json` points to `length` bytes, and `refusal` to a place for a text, or is null.
@@ -61,10 +62,10 @@ pub unsafe extern "C" fn stepwell_machine_make(
     }
 }
 
-/// Lets go of a machine.
+/// Frees a machine.
 ///
 /// # Safety
-/// It was made here, or is null, and is not used any more.
+/// `machine` was created here, or is null, and is not used any more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn stepwell_machine_free(machine: *mut StepwellMachine) {
     if !machine.is_null() {
@@ -73,7 +74,7 @@ pub unsafe extern "C" fn stepwell_machine_free(machine: *mut StepwellMachine) {
     }
 }
 
-/// Gives the machine an input, `{"input": NAME, …}`, at `now_ms`, in milliseconds since the epoch.
+/// Passes the machine an input, `{"input": NAME, …}`, at `now_ms`, in milliseconds since the epoch.
 ///
 /// # Safety
 /// `machine` is one that was made here and not freed; `json` points to `length` bytes.
@@ -89,7 +90,7 @@ pub unsafe extern "C" fn stepwell_machine_call(
     with(machine, call, |machine, call| machine.call(call, now_ms))
 }
 
-/// Gives the machine bytes of the stream that the effect opened.
+/// Passes the machine bytes of the stream that the effect opened.
 ///
 /// # Safety
 /// `machine` is one that was made here and not freed; `effect` points to `effect_length` bytes and `body` to
@@ -116,7 +117,7 @@ pub unsafe extern "C" fn stepwell_machine_receive(
     })
 }
 
-/// Takes what waits without an input: after a restore.
+/// Takes the outputs that wait without an input: after a restore.
 ///
 /// # Safety
 /// `machine` is one that was made here and not freed.
@@ -127,7 +128,7 @@ pub unsafe extern "C" fn stepwell_machine_poll(machine: *const StepwellMachine) 
     with(machine, Ok(""), |machine, _| machine.poll_outputs())
 }
 
-/// Asks the machine something, `{"ask": NAME}`.
+/// Answers a question to the machine, `{"ask": NAME}`.
 ///
 /// # Safety
 /// `machine` is one that was made here and not freed; `json` points to `length` bytes.
@@ -142,7 +143,7 @@ pub unsafe extern "C" fn stepwell_machine_ask(
     with(machine, question, Machine::ask)
 }
 
-/// Closes the machine's journal, and gives its last lines.
+/// Closes the machine's journal, and returns its last lines.
 ///
 /// # Safety
 /// `machine` is one that was made here and not freed.
@@ -155,7 +156,7 @@ pub unsafe extern "C" fn stepwell_machine_end_journal(
     with(machine, Ok(""), |machine, _| machine.end_journal())
 }
 
-/// Asks something of stored turns, `{"call": NAME, …}`.
+/// Answers a call about stored turns, `{"call": NAME, …}`.
 ///
 /// # Safety
 /// `json` points to `length` bytes.
@@ -176,7 +177,7 @@ fn with(
     let machine = machine.ok_or_else(|| Refused::argument("the machine", "it is null"));
     match machine.and_then(|machine| Ok((machine, said?))) {
         Ok((StepwellMachine(machine), said)) => {
-            // A panic is caught inside, so a poisoned lock is no more broken than the machine knows.
+            // A poisoned lock is safe to use: the machine catches panics, and records that it broke.
             let mut machine = machine.lock().unwrap_or_else(PoisonError::into_inner);
             StepwellText::from(work(&mut machine, said))
         }

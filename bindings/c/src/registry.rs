@@ -2,12 +2,12 @@ use crate::text::{StepwellText, refused, text};
 use std::ptr;
 use stepwell_json::{Refused, Registry};
 
-/// The runs of many threads. It may be used from any thread.
+/// The runs of many threads. Any thread may use it.
 #[derive(Debug)]
 pub struct StepwellRegistry(Registry);
 
-/// Makes a registry with no runs, or of a stored one: `snapshot` is what its `snapshot` gave. Null if that is refused;
-/// `refusal`, unless it is null, then holds why: a text to be freed.
+/// Creates a registry with no runs, or restores a stored one: `snapshot` is what its `snapshot` returned. Returns null
+/// if the snapshot is refused; `refusal`, unless it is null, then holds the reason: a text to be freed.
 ///
 /// # Safety
 /// `snapshot` points to `length` bytes, or is null; `refusal` to a place for a text, or is null.
@@ -36,10 +36,10 @@ pub unsafe extern "C" fn stepwell_registry_make(
     }
 }
 
-/// Lets go of a registry.
+/// Frees a registry.
 ///
 /// # Safety
-/// It was made here, or is null, and is not used any more.
+/// `registry` was created here, or is null, and is not used any more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn stepwell_registry_free(registry: *mut StepwellRegistry) {
     if !registry.is_null() {
@@ -48,7 +48,7 @@ pub unsafe extern "C" fn stepwell_registry_free(registry: *mut StepwellRegistry)
     }
 }
 
-/// Asks the registry for something, `{"call": NAME, …}`.
+/// Calls the registry, `{"call": NAME, …}`.
 ///
 /// # Safety
 /// `registry` is one that was made here and not freed; `json` points to `length` bytes.

@@ -1,13 +1,13 @@
 use std::ptr;
 use stepwell_json::Refused;
 
-/// Text that the library gives: `length` bytes of UTF-8 at `data`, without a NUL at their end.
+/// Text that the library returns: `length` bytes of UTF-8 at `data`, without a NUL at their end.
 #[repr(C)]
 #[derive(Debug)]
 pub struct StepwellText {
     /// The bytes.
     pub data: *mut u8,
-    /// How many there are.
+    /// The number of bytes.
     pub length: usize,
 }
 
@@ -23,7 +23,7 @@ impl From<String> for StepwellText {
 
 impl StepwellText {
     /// # Safety
-    /// It was made here and is not used any more.
+    /// The text was created here and is not used any more.
     pub(crate) unsafe fn free(self) {
         if !self.data.is_null() {
             let bytes = ptr::slice_from_raw_parts_mut(self.data, self.length);
@@ -33,10 +33,10 @@ impl StepwellText {
     }
 }
 
-/// The caller's bytes; none for a null.
+/// Returns the caller's bytes; none for a null.
 ///
 /// # Safety
-/// `data` points to `length` bytes, which stay as they are for `'a`, or is null.
+/// `data` points to `length` bytes, which do not change for `'a`, or is null.
 pub(crate) unsafe fn bytes<'a>(data: *const u8, length: usize) -> &'a [u8] {
     if data.is_null() || length == 0 {
         return &[];
@@ -45,7 +45,7 @@ pub(crate) unsafe fn bytes<'a>(data: *const u8, length: usize) -> &'a [u8] {
     unsafe { std::slice::from_raw_parts(data, length) }
 }
 
-/// The caller's text.
+/// Returns the caller's text.
 ///
 /// # Safety
 /// As for [`bytes`].
@@ -59,7 +59,7 @@ pub(crate) unsafe fn text<'a>(
     std::str::from_utf8(bytes).map_err(|error| Refused::argument(what, error))
 }
 
-/// What a call that is refused gives.
+/// Formats the result of a refused call.
 pub(crate) fn refused(why: &Refused) -> StepwellText {
     StepwellText::from(why.to_json())
 }

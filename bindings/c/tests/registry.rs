@@ -1,4 +1,4 @@
-//! The registry, and what is asked of stored turns, through the functions that C calls.
+//! The registry, and calls about stored turns, through the functions that C calls.
 #![allow(clippy::unwrap_used)]
 
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use stepwell_c::{
 };
 
 fn taken(text: StepwellText) -> Value {
-    // SAFETY: the library gave it, and it is freed once.
+    // SAFETY: the library returned the text, which is freed once.
     let value = unsafe {
         let bytes = std::slice::from_raw_parts(text.data, text.length).to_vec();
         stepwell_text_free(text);
@@ -28,7 +28,7 @@ impl Registry {
             length: 0,
         };
         let (data, length) = snapshot.map_or((ptr::null(), 0), |text| (text.as_ptr(), text.len()));
-        // SAFETY: what is pointed to is here.
+        // SAFETY: the pointers point to values of this function.
         let registry = unsafe { stepwell_registry_make(data, length, &raw mut refusal) };
         if registry.is_null() {
             return Err(taken(refusal));
@@ -45,7 +45,7 @@ impl Registry {
 
 impl Drop for Registry {
     fn drop(&mut self) {
-        // SAFETY: it was made, and is freed once.
+        // SAFETY: the registry was created here, and is freed once.
         unsafe { stepwell_registry_free(self.0) };
     }
 }
@@ -98,7 +98,7 @@ fn what_cannot_be_done_is_refused() {
 #[test]
 fn stored_turns_are_asked_without_a_run() {
     let call = json!({ "call": "notStored", "message": "no disk" }).to_string();
-    // SAFETY: what is pointed to is here.
+    // SAFETY: the pointers point to values of this function.
     let (outcome, no_text) = unsafe {
         (
             taken(stepwell_session_call(call.as_ptr(), call.len())),

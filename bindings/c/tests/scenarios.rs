@@ -1,5 +1,5 @@
-//! The scenario files, played through the functions that C calls: what comes of each step, and the digests, are those of
-//! the core.
+//! The scenario files, played through the functions that C calls: the outputs of each step, and the digests, are those
+//! of the core.
 #![allow(clippy::unwrap_used)]
 
 use serde_json::{Map, Value, json};
@@ -16,7 +16,7 @@ use stepwell_c::{
 struct Machine(*mut StepwellMachine);
 
 fn taken(text: StepwellText) -> Value {
-    // SAFETY: the library gave it, and it is freed once.
+    // SAFETY: the library returned the text, which is freed once.
     let value = unsafe {
         let bytes = std::slice::from_raw_parts(text.data, text.length).to_vec();
         stepwell_text_free(text);
@@ -32,7 +32,7 @@ impl Machine {
             data: std::ptr::null_mut(),
             length: 0,
         };
-        // SAFETY: what is pointed to is here.
+        // SAFETY: the pointers point to values of this function.
         let machine = unsafe { stepwell_machine_make(json.as_ptr(), json.len(), &raw mut refusal) };
         if machine.is_null() {
             return Err(taken(refusal));
@@ -78,7 +78,7 @@ impl Machine {
 
 impl Drop for Machine {
     fn drop(&mut self) {
-        // SAFETY: it was made, and is freed once.
+        // SAFETY: the machine was created here, and is freed once.
         unsafe { stepwell_machine_free(self.0) };
     }
 }
@@ -106,7 +106,8 @@ fn snake(name: &str) -> String {
     text
 }
 
-/// The names of the scenarios are those of Rust: all but schemas and the provider's own words is spelled in camel case.
+/// Converts the names of the scenarios, which are Rust's, to camel case, except for schemas and the provider's own
+/// words.
 fn renamed(value: &Value, name: &str) -> Value {
     match value {
         Value::String(text)
@@ -184,7 +185,7 @@ impl Host {
             .insert(name.to_owned(), Machine::make(&making).unwrap());
     }
 
-    /// What came of a step: its state, the error, when to wake, and the effects' ids and kinds.
+    /// Returns the outputs of a step: its state, the error, when to wake, and the effects' ids and kinds.
     fn step(&mut self, step: &Value) -> Value {
         self.now = step["at"].as_u64().unwrap_or(self.now);
         let name = step["run"].as_str().unwrap_or("run").to_owned();
@@ -266,7 +267,7 @@ impl Host {
     }
 }
 
-/// The input of a step, as the machine takes it.
+/// Returns the input of a step, as the machine takes it.
 fn input(step: &Value) -> Value {
     let name = step["input"].as_str().unwrap();
     let mut input = Map::from_iter([("input".to_owned(), Value::from(camel(name)))]);
@@ -325,7 +326,7 @@ fn input(step: &Value) -> Value {
     }
 }
 
-/// What the file says, as far as it is compared.
+/// Returns the expectations of the file, as far as they are compared.
 fn expected(gives: &Value) -> Value {
     let mut gives = gives.clone();
     let fields = gives.as_object_mut().unwrap();
@@ -337,7 +338,7 @@ fn expected(gives: &Value) -> Value {
     gives
 }
 
-/// What is not as the file says.
+/// Returns the differences from the file.
 fn differences(scenario: &Value) -> Vec<String> {
     let mut host = Host::new(scenario);
     let mut wrong = Vec::new();
@@ -408,7 +409,7 @@ fn bad_pointers_and_bad_text_are_refused() {
     let refused = Machine::make(&json!({ "config": { "provider": "nobody" }, "threadId": "t" }));
     assert_eq!(refused.err().unwrap()["refused"]["kind"], "configuration");
     let not_text = [0xff_u8, 0xfe];
-    // SAFETY: a null is allowed, and the rest is here.
+    // SAFETY: a null is allowed, and the other values are here.
     unsafe {
         let null = stepwell_machine_poll(std::ptr::null());
         assert_eq!(taken(null)["refused"]["kind"], "invalidArgument");

@@ -9,7 +9,7 @@
 /// }
 /// ```
 ///
-/// There are two APIs on one machine: [Agent] has the network inside, [RunMachine] leaves all of it to the app.
+/// There are two APIs on one machine: [Agent] does the network IO itself, [RunMachine] leaves all of it to the app.
 library;
 
 export 'src/agent.dart' show Agent, JournalSink, Recovered, Turn;

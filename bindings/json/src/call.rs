@@ -1,4 +1,4 @@
-//! What can be said to a run, and asked of it, as one JSON object each: `{"input": "toolFinished", "effect": …}`.
+//! The inputs and queries of a run, as one JSON object each: `{"input": "toolFinished", "effect": …}`.
 
 use crate::read::read;
 use crate::refused::Refused;
@@ -14,13 +14,14 @@ use stepwell_core::tool::{ToolFailure, ToolFailureKind, ToolOutput};
 use stepwell_core::{CallKey, MessageId, RunId};
 use stepwell_ffi::{GuardedRun, HookAnswer, Outcome, StateKind};
 
-/// Each is an input: its name, in brackets the effect that it answers, its other members, and what it is in the core.
+/// Defines the inputs, each by its name, in brackets the effect that it answers, its other members, and the core's
+/// input.
 macro_rules! told {
     ($run:ident; $(
         $(#[$doc:meta])*
         $name:ident[$($effect:ident)?] { $($(#[$meta:meta])* $member:ident: $ty:ty),* } => $input:expr,
     )*) => {
-        /// An input: each of the core's, but for the bytes of a stream.
+        /// An input of the core, except for the bytes of a stream.
         #[derive(Deserialize)]
         #[serde(
             rename_all = "camelCase",
@@ -32,7 +33,7 @@ macro_rules! told {
         }
 
         impl Told {
-            /// The core's input for this run.
+            /// Converts to the core's input for this run.
             pub(crate) fn into_core(self, $run: &GuardedRun) -> Result<Input<'static>, Refused> {
                 Ok(match self {
                     $( Self::$name { $($effect,)? $($member),* } => {
@@ -47,7 +48,7 @@ macro_rules! told {
 
 told! {
     run;
-    /// A [`Start`], which is read by itself: what is wrong in it is told of it.
+    /// A [`Start`], which is parsed separately, so that errors name it.
     Start[] { start: Value } => {
         let start: Start = read("the start", &start.to_string())?;
         Input::Start(Box::new(start.into_core(&*run.config()?)?))
@@ -55,7 +56,7 @@ told! {
     RunCreated[effect] { run_id: RunId } => Input::RunCreated { effect, run_id },
     RunNotCreated[effect] { message: String } => Input::RunNotCreated { effect, message },
     Opened[effect] { content_type: Option<String> } => Input::Opened { effect, content_type },
-    /// `body` is text: what a provider says of an error is JSON or prose.
+    /// `body` is text: a provider's error is JSON or prose.
     Refused[effect] { status: u16, #[serde(default)] body: String, retry_after_ms: Option<u64> } => {
         let retry_after = retry_after_ms.map(Duration::from_millis);
         let body = body.into_bytes();
@@ -85,7 +86,7 @@ told! {
     ToolAsks[effect] { number: u32, question: run::Question } => Input::ToolAsks { effect, number, question },
     Answer[effect] { value: Value } => answered(effect, run::UserAnswer::Given { value }),
     Decline[effect] { reason: Option<String> } => answered(effect, run::UserAnswer::Declined { reason }),
-    /// `arguments` is in the place of the model's.
+    /// `arguments` replace the model's.
     Approve[effect] { arguments: Option<Value> } => {
         let arguments = arguments.map(|arguments| arguments.to_string());
         let edited = arguments.map(|arguments| Decision::Edited { arguments });
@@ -127,7 +128,7 @@ fn decided(effect: EffectId, decision: Decision) -> Input<'static> {
     Input::Decided { effect, decision }
 }
 
-/// What a tool itself can say of its failure.
+/// The kinds of failure that a tool itself can report.
 #[derive(Clone, Copy, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum FailureKind {
@@ -184,13 +185,13 @@ impl From<FailureKind> for ToolFailureKind {
     }
 }
 
-/// An id as text; empty where there is none yet.
+/// Returns an id as text; empty if there is none yet.
 fn text(id: Option<&impl ToString>) -> Value {
     id.map_or_else(String::new, ToString::to_string).into()
 }
 
 impl Question {
-    /// The answer, but for the snapshot: a journal takes part in that.
+    /// Returns the answer, except for the snapshot, which the journal records.
     pub(crate) fn answer(&self, machine: &RunMachine) -> Option<Value> {
         Some(match self {
             Self::State {} => json!(StateKind::from(machine.state())),

@@ -3,7 +3,7 @@ use stepwell_core::MessageId;
 use stepwell_core::run::{self, ContextOverflow};
 use stepwell_ffi::ContextMessage;
 
-/// A conversation that does not fit the model's context: what the effect `trimContext` says.
+/// A conversation that does not fit the model's context, as in the effect `trimContext`.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Overflow {
     tokens: u64,
@@ -12,7 +12,7 @@ pub(crate) struct Overflow {
 }
 
 impl Overflow {
-    /// The ids of the newest messages that fill no more than this part of the room, for `contextTrimmed`.
+    /// Returns the ids of the newest messages that fill no more than this part of the room, for `contextTrimmed`.
     #[must_use]
     pub(crate) fn newest(self, part: f64) -> Vec<String> {
         let messages = self.messages.into_iter();

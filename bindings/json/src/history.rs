@@ -10,9 +10,9 @@ use stepwell_ffi::TurnRecord;
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct StoredTurns {
-    /// In any order.
+    /// The turns, in any order.
     turns: Vec<TurnRecord>,
-    /// The end of the path; without one it is the turn that ends last.
+    /// The end of the path; if absent, the turn that ends last.
     turn: Option<String>,
 }
 
@@ -25,10 +25,10 @@ pub(crate) struct History {
 }
 
 impl StoredTurns {
-    /// The conversation that they come to.
+    /// Returns the conversation of the turns.
     ///
     /// # Errors
-    /// They do not fit together, or a part of them cannot be read.
+    /// The turns do not fit together, or a part of them cannot be read.
     pub(crate) fn history(self) -> Result<History, Refused> {
         let turns = self.turns.into_iter().map(session::Turn::try_from);
         let tree = TurnTree::new(turns.collect::<Result<_, _>>().map_err(unfit)?).map_err(unfit)?;
@@ -36,7 +36,7 @@ impl StoredTurns {
             Some(turn) => tree.path_to(&turn).map_err(unfit)?,
             None => tree.shown(),
         };
-        // Another host may drive the last turn: what its calls come to is not for this one to say.
+        // Another host may drive the last turn: this one does not decide the results of its calls.
         let builder = MessageBuilder::new().keep_open_calls();
         let conversation = builder.conversation(path).map_err(unfit)?;
         Ok(History {

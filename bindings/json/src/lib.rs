@@ -1,5 +1,4 @@
-//! The sans-IO API in JSON: what goes into a run and what comes of it, for languages that have JSON but no bindings of
-//! their own.
+//! The sans-IO API in JSON: the inputs and outputs of a run, for languages that have JSON but no bindings of their own.
 //!
 //! Names and values are those of the core in camel case: `maxToolRounds`, `executingTools`. AG-UI's messages and events
 //! are those of the protocol, unchanged. The TypeScript types of the web's package (`shapes.d.ts`, which

@@ -14,42 +14,43 @@ use stepwell_core::run::{self, Input};
 use stepwell_core::session::Turn;
 use stepwell_ffi::{GuardedRun, RunConfig, TurnRecord};
 
-/// A turn without any IO, spoken to in JSON. A panic inside it is an error of the kind `broken`, from then on.
+/// A turn without any IO, with an interface in JSON. After a panic inside it, every call fails with the kind `broken`.
 ///
-/// Each input gives back `{"outputs": {"events", "effects", "wakeAtMs"}}`: all that came of it. What cannot be done
-/// gives `{"refused": {"kind", "reason", "advice"}}`, and changes nothing.
+/// Each input returns `{"outputs": {"events", "effects", "wakeAtMs"}}`: all of its outputs. A refused input returns
+/// `{"refused": {"kind", "reason", "advice"}}`, and changes nothing.
 #[derive(Debug)]
 pub struct Machine {
     run: GuardedRun,
-    /// Outputs that came of no input, or of one that was refused.
+    /// Outputs without an input, or of an input that was refused.
     held: Outputs,
 }
 
-/// How a machine is made.
+/// The JSON that a machine is created from.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Making {
-    /// A [`RunConfig`], which is read by itself: what is wrong in it is told of it.
+    /// A [`RunConfig`], which is parsed separately, so that errors name it.
     config: Box<RawValue>,
-    /// Of a new run.
+    /// The thread of a new run.
     thread_id: Option<String>,
     #[serde(default)]
     history: Vec<Message>,
     shared_state: Option<Value>,
-    /// A snapshot of this process, which was suspended and goes on.
+    /// A snapshot from this process, of a run that was suspended and continues.
     restore: Option<String>,
-    /// A snapshot of a process that died.
+    /// A snapshot from a process that died.
     revive: Option<String>,
-    /// What a store has of a run whose process died.
+    /// A store's data of a run whose process died.
     revive_from: Option<Stored>,
     #[serde(default)]
     now_ms: u64,
-    /// Whether all inputs are written down: not of a restored run, whose journal is its own.
+    /// Whether all inputs are recorded: not for a restored run, which has its own journal.
     #[serde(default)]
     journal: bool,
 }
 
-/// A stored run: its checkpoint, the turns of its thread, or those on the path to its turn alone, and which that is.
+/// A stored run: its checkpoint, the turns of its thread, or those on the path to its turn alone, and the id of that
+/// turn.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Stored {
@@ -78,7 +79,7 @@ impl Stored {
     }
 }
 
-/// What a call gives.
+/// The result of a call.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Given {
@@ -93,13 +94,14 @@ enum Given {
 }
 
 impl Machine {
-    /// A run that is ready to start (`{"config", "threadId", "history", "sharedState"}`), or a stored one: in the same process
-    /// by `{"config", "restore": SNAPSHOT}`, in a later one by `{"config", "revive": SNAPSHOT, "nowMs"}`, or from a store by
-    /// `{"config", "reviveFrom": {"checkpoint", "turns", "turn"}, "nowMs"}`. With `"journal": true`
-    /// a new or a revived run writes its inputs down: lines of a journal stand beside the outputs, as `"journal"`.
+    /// Creates a run that is ready to start (`{"config", "threadId", "history", "sharedState"}`), or continues a stored
+    /// one: in the same process by `{"config", "restore": SNAPSHOT}`, in a later one by `{"config", "revive": SNAPSHOT,
+    /// "nowMs"}`, or from a store by `{"config", "reviveFrom": {"checkpoint", "turns", "turn"}, "nowMs"}`. With
+    /// `"journal": true` a new or a revived run records its inputs: lines of a journal are returned next to the
+    /// outputs, as `"journal"`.
     ///
     /// # Errors
-    /// What is wrong with the configuration or the snapshot.
+    /// The configuration or the snapshot is invalid.
     pub fn make(json: &str) -> Result<Self, Refused> {
         let making: Making = read("the machine", json)?;
         let config: RunConfig = read("the configuration", making.config.get())?;
@@ -131,14 +133,14 @@ impl Machine {
         })
     }
 
-    /// An input: `{"input": NAME, …}`, named and with the fields as `RunMachine` of the other bindings has them, in camel
-    /// case. `now_ms` is the time in milliseconds since the epoch.
+    /// Handles an input: `{"input": NAME, …}`, with the name and the fields of `RunMachine` in the other bindings, in
+    /// camel case. `now_ms` is the time in milliseconds since the epoch.
     pub fn call(&mut self, json: &str, now_ms: u64) -> String {
         let input = read_call("input", json).and_then(|told: Told| told.into_core(&self.run));
         written(input.and_then(|input| self.take(Some((input, now_ms)))))
     }
 
-    /// Bytes of a stream's body, as many as the transport gave, cut anywhere.
+    /// Handles bytes of a stream's body, in chunks as the transport gave them, cut anywhere.
     pub fn receive(&mut self, effect: &str, bytes: &[u8], now_ms: u64) -> String {
         let input = id(effect).map(|effect| Input::Received {
             effect,
@@ -147,12 +149,12 @@ impl Machine {
         written(input.and_then(|input| self.take(Some((input, now_ms)))))
     }
 
-    /// What waits without an input of its own: after `restore` and `revive`.
+    /// Returns the outputs that wait without an input: after `restore` and `revive`.
     pub fn poll_outputs(&mut self) -> String {
         written(self.take(None))
     }
 
-    /// A question, `{"ask": NAME}`: gives `{"answer": …}`, and changes nothing.
+    /// Answers a question, `{"ask": NAME}`: returns `{"answer": …}`, and changes nothing.
     pub fn ask(&mut self, json: &str) -> String {
         let answer = read_call("ask", json).and_then(|question: Question| {
             Ok(match self.run.read(|machine| question.answer(machine))? {
@@ -163,8 +165,8 @@ impl Machine {
         written_answer(answer)
     }
 
-    /// Closes the journal, since the run is over or its host leaves it: gives its last lines as `{"answer": …}`, empty
-    /// without one.
+    /// Closes the journal, because the run is over or its host leaves it: returns the last lines as `{"answer": …}`,
+    /// empty without a journal.
     pub fn end_journal(&mut self) -> String {
         written_answer(guard(|| Ok(self.run.end_journal().into())))
     }
@@ -185,7 +187,7 @@ fn written(given: Result<Given, Refused>) -> String {
     text.unwrap_or_else(|refused| refused.to_json())
 }
 
-/// What a call that gives an answer gives.
+/// Formats the result of a call that returns an answer.
 pub(crate) fn written_answer(answer: Result<Value, Refused>) -> String {
     written(answer.map(|answer| Given::Answer { answer }))
 }
@@ -216,7 +218,7 @@ mod tests {
         answer["answer"].take()
     }
 
-    /// The same run in another machine, by `restore` or `revive`.
+    /// Returns the same run in another machine, by `restore` or `revive`.
     fn stored(machine: &mut Machine, how: &str) -> Machine {
         let config = json!({ "provider": "openai-compatible", "model": "m", "baseUrl": "http://localhost/v1" });
         let making = json!({ "config": config, how: ask(machine, "snapshot"), "nowMs": 5_000 });

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use stepwell_core::event::{ContentPart, MediaKind};
 use stepwell_ffi::StepwellError;
 
-/// What a part of media is to be made of: of `data`, in base64, of what is at `url`, or of the file with the id `file`.
+/// The source of a part of media: `data`, in base64, `url`, or the id `file` of a file.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct NewPart {
@@ -13,11 +13,11 @@ pub(crate) struct NewPart {
     data: Option<String>,
     url: Option<String>,
     file: Option<String>,
-    /// Whose id it is.
+    /// The owner of the file's id.
     provider: Option<String>,
-    /// Where it is not to be found out.
+    /// The type, if it should not be detected.
     media_type: Option<String>,
-    /// The name of bytes.
+    /// The name of the bytes.
     name: Option<String>,
 }
 
@@ -31,10 +31,10 @@ enum Kind {
 }
 
 impl NewPart {
-    /// The part. `bytes` are in the place of `data`, where they come beside the JSON.
+    /// Builds the part. `bytes` replace `data`, where they are sent next to the JSON.
     ///
     /// # Errors
-    /// It cannot be one: empty, of an unknown type, something else, an address that nobody fetches from.
+    /// The media is empty, of an unknown type or not media, or the address cannot be fetched.
     pub(crate) fn part(self, bytes: Option<&[u8]>) -> Result<ContentPart, Refused> {
         let media_type = self.media_type.as_deref();
         let refused = |error| Refused::from(StepwellError::from(error));

@@ -1,4 +1,4 @@
-//! What a run gives after one input, in JSON.
+//! The outputs of a run after one input, in JSON.
 
 use serde::Serialize;
 use stepwell_core::event::{Event as AgUi, Interrupt, MessageContent};
@@ -6,7 +6,7 @@ use stepwell_core::run::{Output, RunEvent, ToolCallUpdate};
 use stepwell_core::{CallKey, Timestamp};
 use stepwell_ffi::{Effect, Event as Recorded, ToolCallStatus, ToolFailureKind};
 
-/// All that came of one input.
+/// All outputs of one input.
 #[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Outputs {
@@ -17,24 +17,24 @@ pub(crate) struct Outputs {
 }
 
 impl Outputs {
-    /// One more.
+    /// Adds an output.
     pub(crate) fn push(&mut self, output: Output) {
         match output {
             Output::Event(event) => self.events.push(event.into()),
             Output::Effect(id, effect) => self.effects.push(Effect::new(id, effect)),
-            // No configuration of these asks for it.
+            // No configuration of the JSON API asks for this output.
             Output::Moved(_) => {}
         }
     }
 
-    /// All of them.
+    /// Takes all outputs.
     pub(crate) fn taken(&mut self, wake_at: Option<Timestamp>) -> Self {
         self.wake_at_ms = wake_at.map(|at| at.0);
         std::mem::take(self)
     }
 }
 
-/// What AG-UI has a form for is written in that form: whole, where records keep its text alone.
+/// Events that AG-UI has a form for are written in that form: completely, where records keep only their text.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 enum Event {

@@ -2,11 +2,11 @@ use crate::refused::Refused;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-/// Reads what an app gives as JSON. `what` is what an error calls it.
+/// Reads JSON from an app. Errors call it `what`.
 ///
 /// # Errors
 ///
-/// It is not what it should be. The error names the field.
+/// The JSON is not of the expected form. The error names the field.
 pub(crate) fn read<T: DeserializeOwned>(what: &str, json: &str) -> Result<T, Refused> {
     let mut reader = serde_json::Deserializer::from_str(json);
     let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
@@ -23,10 +23,10 @@ pub(crate) fn read<T: DeserializeOwned>(what: &str, json: &str) -> Result<T, Ref
     Ok(value)
 }
 
-/// A name that is longer is none that an app has misspelled.
+/// A longer name is not a misspelled one.
 const LONGEST_NAME_BYTES: usize = 48;
 
-/// What is wrong with what was read, without its content: that may be what a user said, or a key.
+/// Describes what is wrong with the JSON, without its content, which may be a user's message or a key.
 fn without_content(error: &serde_json::Error) -> String {
     let message = error.to_string();
     let text = message.split_once("string \"").and_then(|(before, rest)| {
@@ -43,12 +43,12 @@ fn without_content(error: &serde_json::Error) -> String {
     name.unwrap_or(message)
 }
 
-/// Reads a call, an object whose field `tag` names it: as `{"NAME": {…}}`, which is an enum as serde has it. One that is told
-/// apart by a field would have another copy of the code that reads each type in it.
+/// Reads a call, an object whose field `tag` names it: as `{"NAME": {…}}`, which is serde's form of an enum. An enum
+/// tagged by a field would have another copy of the code that reads each type in it.
 ///
 /// # Errors
 ///
-/// It is not what it should be. The error names the call.
+/// The JSON is not of the expected form. The error names the call.
 pub(crate) fn read_call<T: DeserializeOwned>(tag: &'static str, json: &str) -> Result<T, Refused> {
     let refused = |reason: String| Refused::argument("the call", reason);
     let value: Value = serde_json::from_str(json).map_err(|error| refused(error.to_string()))?;

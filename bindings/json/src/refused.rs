@@ -3,7 +3,8 @@ use std::fmt::Display;
 use stepwell_core::run::{Misuse, SnapshotError};
 use stepwell_ffi::StepwellError;
 
-/// A call that cannot be done. What goes wrong within a turn is no error of a call: it is the turn's outcome.
+/// The error of a call that is refused. What goes wrong within a turn is not an error of a call, but the turn's
+/// outcome.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Refused {
     /// `configuration`, `invalidArgument`, `misuse`, `snapshot` or `broken`.
@@ -15,7 +16,7 @@ pub struct Refused {
 }
 
 impl Refused {
-    /// An argument that is not what it should be.
+    /// Creates the error of an invalid argument.
     pub fn argument(what: &str, reason: impl Display) -> Self {
         Self {
             kind: "invalidArgument",
@@ -24,13 +25,13 @@ impl Refused {
         }
     }
 
-    /// The same as a call gives it: `{"refused": …}`.
+    /// Formats the error as a call returns it: `{"refused": …}`.
     #[must_use]
     pub fn to_json(&self) -> String {
         serde_json::json!({ "refused": self }).to_string()
     }
 
-    /// A run that an earlier call, or this one, broke.
+    /// Creates the error of a run that this call, or an earlier one, broke.
     pub(crate) fn broken(reason: impl Display) -> Self {
         StepwellError::broken(&reason).into()
     }

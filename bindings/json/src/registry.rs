@@ -6,13 +6,13 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use stepwell_ffi::{Outcome, RunHandle, RunRegistry, ThreadKey};
 
-/// Which run owns which thread, spoken to in JSON: `{"call": "register", "thread": {"thread": …}}`. Each call gives
-/// `{"answer": …}`, or `{"refused": {"kind", "reason", "advice"}}`, which changes nothing: of the kind `stale` where a
-/// handle is.
+/// The owners of threads, with an interface in JSON: `{"call": "register", "thread": {"thread": …}}`. Each call returns
+/// `{"answer": …}`, or `{"refused": {"kind", "reason", "advice"}}`, which changes nothing: of the kind `stale` for a
+/// stale handle.
 #[derive(Debug)]
 pub struct Registry(Arc<RunRegistry>);
 
-/// A call, named and with the arguments as `RunRegistry` of the bindings has them.
+/// A call, with the name and the arguments of `RunRegistry` in the bindings.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 enum Call {
@@ -53,7 +53,7 @@ enum Call {
 }
 
 impl Registry {
-    /// A registry with no runs, or one that was stored.
+    /// Creates a registry with no runs, or restores a stored one.
     ///
     /// # Errors
     /// The text is no registry's snapshot.
@@ -112,7 +112,7 @@ mod tests {
         let stale = call(json!({ "call": "check", "handle": first }));
         assert_eq!(stale["refused"]["kind"], "stale");
         let second = &second["answer"]["handle"];
-        // As a machine says it, with its problem.
+        // The form in which a machine writes an outcome, with its problem.
         let outcome = json!({ "outcome": "cancelled", "problem": { "kind": "stopped" } });
         let completed = call(json!({ "call": "complete", "handle": second, "outcome": outcome }));
         assert_eq!(completed, json!({ "answer": null }));

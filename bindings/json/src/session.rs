@@ -11,7 +11,7 @@ use stepwell_core::run::{self, Failure};
 use stepwell_core::session::title;
 use stepwell_ffi::Outcome;
 
-/// What a host asks without a run.
+/// A call of a host without a run.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 enum Call {
@@ -24,21 +24,22 @@ enum Call {
     Part { of: Box<NewPart> },
 }
 
-/// Answers `{"call": "conversation", "turns", "turn"}` with what the next run begins with, as `StoredTurns` has it;
-/// `{"call": "title", "messages"}` with what a thread is called, empty if the user's first words are none;
-/// `{"call": "notStored", "message"}` with the outcome of a turn that its store did not take, `noInstructions` with that of one
-/// whose instructions could not be made, and `busy` with that of one that began while another turn of its thread was under
-/// way; and `{"call": "newest",
-/// "overflow", "part"}` with the ids of the newest messages that fill no more than this part of the window. The overflow is
-/// what the effect `trimContext` says. `{"call": "part", "of"}` is answered with an AG-UI content part of media, as
-/// `NewPart` has it.
+/// Answers a call of a host without a run:
+///
+/// - `{"call": "conversation", "turns", "turn"}` with the history for the next run, as `StoredTurns` has it;
+/// - `{"call": "title", "messages"}` with the title of a thread, empty if the user's first message has no text for one;
+/// - `{"call": "notStored", "message"}`, `noInstructions` and `busy` with the outcome of a turn that its store did not
+///   take, whose instructions could not be made, or that began while another turn of its thread was under way;
+/// - `{"call": "newest", "overflow", "part"}` with the ids of the newest messages that fill no more than this part of
+///   the window; the overflow is that of the effect `trimContext`;
+/// - `{"call": "part", "of"}` with an AG-UI content part of media, as `NewPart` has it.
 #[must_use]
 pub fn session(json: &str) -> String {
     let answer = read_call("call", json).and_then(|call| guard(|| answer(call)));
     written_answer(answer)
 }
 
-/// Makes a content part of media, as [`session`] does, of bytes that stand beside the JSON: `{"kind": "image"}`.
+/// Makes a content part of media, as [`session`] does, from bytes that are sent next to the JSON: `{"kind": "image"}`.
 #[must_use]
 pub fn media_part(json: &str, bytes: Option<&[u8]>) -> String {
     let part = read("the part", json).and_then(|of: NewPart| guard(|| Ok(json!(of.part(bytes)?))));
@@ -57,19 +58,19 @@ fn answer(call: Call) -> Result<Value, Refused> {
     })
 }
 
-/// How a turn ends whose instructions could not be made.
+/// Returns the outcome of a turn whose instructions could not be made.
 fn no_instructions(message: String) -> Outcome {
     let failure = Failure::NoInstructions { message };
     run::Outcome::Failed { failure }.into()
 }
 
-/// How a turn ends that began while another turn of its thread was under way.
+/// Returns the outcome of a turn that began while another turn of its thread was under way.
 fn busy() -> Outcome {
     let failure = Failure::Busy;
     run::Outcome::Failed { failure }.into()
 }
 
-/// How a turn ends that its store did not take.
+/// Returns the outcome of a turn that its store did not take.
 fn not_stored(message: String) -> Outcome {
     let failure = Failure::NotStored { message };
     run::Outcome::Failed { failure }.into()

@@ -4,7 +4,7 @@ use stepwell_core::event::{ContentPart, Message, ResumeEntry};
 use stepwell_core::run::{self, RunConfig};
 use stepwell_ffi::TurnOptions;
 
-/// What starts a turn.
+/// The JSON that starts a turn.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct Start {
@@ -21,10 +21,10 @@ pub(crate) struct Start {
 }
 
 impl Start {
-    /// The core's start of a turn that is else as `config` says.
+    /// Converts to the core's start of a turn, based on `config`.
     ///
     /// # Errors
-    /// With both `text` and `message`, or options that cannot be.
+    /// Both `text` and `message` are set, or the options are invalid.
     pub(crate) fn into_core(self, config: &RunConfig) -> Result<run::Start, Refused> {
         let message = match (self.text, self.message) {
             (Some(_), Some(_)) => {

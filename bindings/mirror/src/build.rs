@@ -1,4 +1,4 @@
-//! The type itself, with its conversions.
+//! Builds the type itself, with its conversions.
 
 use crate::convert;
 use crate::doc::{docs, has_docs};
@@ -9,7 +9,7 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{Attribute, Ident, Item, Path};
 
-/// The definition of this name.
+/// Returns the definition of this name.
 pub(crate) fn named<'a>(known: &'a [Item], path: &Path) -> Option<&'a Item> {
     let last = &path.segments.last()?.ident;
     known.iter().find(|item| match item {
@@ -19,7 +19,7 @@ pub(crate) fn named<'a>(known: &'a [Item], path: &Path) -> Option<&'a Item> {
     })
 }
 
-/// The type and its conversions.
+/// Builds the type and its conversions.
 pub(crate) fn build(spec: &Spec, known: &[Item]) -> syn::Result<TokenStream> {
     let Some(source) = spec.sources.first() else {
         return Err(syn::Error::new(
@@ -129,7 +129,7 @@ fn enumeration(spec: &Spec, known: &[Item]) -> syn::Result<TokenStream> {
     })
 }
 
-/// The attributes of the type.
+/// Returns the attributes of the type.
 fn head(spec: &Spec, core: &[Attribute]) -> TokenStream {
     let docs = match has_docs(&spec.attributes) {
         true => Vec::new(),
@@ -139,7 +139,7 @@ fn head(spec: &Spec, core: &[Attribute]) -> TokenStream {
     quote! { #(#docs)* #(#attributes)* }
 }
 
-/// Puts what is named first or last there.
+/// Moves the names of `first` and `last` to their places.
 fn sort<T>(made: &mut [T], source: &Source, name: impl Fn(&T) -> &Ident) {
     made.sort_by_key(|one| {
         let name = name(one);

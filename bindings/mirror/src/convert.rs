@@ -13,7 +13,7 @@ pub(crate) struct Arm {
 }
 
 impl Arm {
-    /// A variant that both sides have.
+    /// Converts a variant that both sides have.
     pub(crate) fn new(
         spec: &Spec,
         source: &Source,
@@ -54,7 +54,7 @@ impl Arm {
         }
     }
 
-    /// Variants of the core that the type does not have.
+    /// Converts variants of the core that the type does not have.
     pub(crate) fn omitted(source: &Source, entry: &Entry, core: &syn::Variant) -> Option<Self> {
         let (path, value) = (&source.path, entry.back.as_ref()?);
         let from = match entry.names.as_slice() {
@@ -68,7 +68,7 @@ impl Arm {
     }
 }
 
-/// The pattern that has the fields by name, or the only value as `payload`.
+/// Returns the pattern that binds the fields by name, or the only value as `payload`.
 fn pattern(core: &syn::Variant) -> TokenStream {
     let variant = &core.ident;
     match &core.fields {
@@ -81,7 +81,7 @@ fn pattern(core: &syn::Variant) -> TokenStream {
     }
 }
 
-/// The value of the type. What the macro gives is computed first: it may look at fields that move then.
+/// Returns the value of the type. The macro's expressions are computed first: they may read fields that move later.
 fn made(name: &TokenStream, fields: &[Field]) -> TokenStream {
     let given = fields.iter().filter(|field| field.is_given).map(|field| {
         let (name, value) = (format_ident!("made_{}", field.name), &field.value);

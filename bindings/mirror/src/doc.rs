@@ -1,11 +1,11 @@
-//! Documentation of the core as other languages read it: without the links and paths of Rust, and of an app instead of a
+//! Documentation of the core for other languages: without the links and paths of Rust, and with the app instead of a
 //! host.
 
 use crate::types::Form;
 use quote::quote;
 use syn::{Attribute, Expr, ExprLit, Lit, Meta, parse_quote};
 
-/// The attributes that are documentation, rewritten.
+/// Returns the attributes that are documentation, rewritten.
 pub(crate) fn docs(attributes: &[Attribute]) -> Vec<Attribute> {
     let lines: Vec<String> = attributes.iter().filter_map(line).collect();
     let text = plain(&lines.join("\n"));
@@ -17,7 +17,7 @@ pub(crate) fn docs(attributes: &[Attribute]) -> Vec<Attribute> {
         .collect()
 }
 
-/// The same for a field whose value is JSON, of which the first sentence says what JSON it is.
+/// Does the same for a field whose value is JSON; the first sentence says which JSON it is.
 pub(crate) fn json_docs(attributes: &[Attribute], form: Form) -> Vec<Attribute> {
     let lines: Vec<String> = attributes.iter().filter_map(line).collect();
     let text = in_json(&lines.join("\n"), form);
@@ -43,7 +43,7 @@ fn in_json(text: &str, form: Form) -> String {
     format!("{sentence}{comma} {words}{rest}")
 }
 
-/// Whether there is documentation among the attributes.
+/// Returns whether there is documentation among the attributes.
 pub(crate) fn has_docs(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|attribute| line(attribute).is_some())
 }
@@ -67,7 +67,7 @@ fn line(attribute: &Attribute) -> Option<String> {
     }
 }
 
-/// `` [`A::B`](path) `` becomes `` `A.B` ``, and an input of the core the method that gives it.
+/// Converts `` [`A::B`](path) `` to `` `A.B` ``, and the name of a core's input to that of its method.
 fn plain(text: &str) -> String {
     let mut plain = String::new();
     let mut rest = text;
@@ -83,7 +83,7 @@ fn plain(text: &str) -> String {
         .replace("The host", "The app")
 }
 
-/// The text of the link that the text begins with, and what follows it.
+/// Returns the text of the link that the text begins with, and what follows the link.
 fn split_link(text: &str) -> (String, &str) {
     let end = match text.find(']') {
         Some(end) if text[1..end].starts_with('`') || text[end + 1..].starts_with('(') => end,
@@ -107,7 +107,7 @@ fn split_link(text: &str) -> (String, &str) {
     (format!("`{}`", name.replace("::", ".")), after)
 }
 
-/// `ToolFinished` becomes `tool_finished`.
+/// Converts `ToolFinished` to `tool_finished`.
 pub(crate) fn snake(name: &str) -> String {
     let mut snake = String::new();
     for letter in name.chars() {
@@ -119,7 +119,7 @@ pub(crate) fn snake(name: &str) -> String {
     snake
 }
 
-/// `tool_call_id` becomes `toolCallId`.
+/// Converts `tool_call_id` to `toolCallId`.
 pub(crate) fn camel(name: &str) -> String {
     let mut words = name.split('_');
     let mut camel = words.next().unwrap_or_default().to_owned();

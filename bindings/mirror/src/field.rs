@@ -12,15 +12,15 @@ pub(crate) struct Field {
     pub(crate) name: Ident,
     pub(crate) attributes: Vec<Attribute>,
     pub(crate) ty: TokenStream,
-    /// Its value, with the fields of the core's type as variables.
+    /// The value of the field, with the fields of the core's type as variables.
     pub(crate) value: TokenStream,
-    /// Whether the value is an expression of the macro's, which may look at several fields.
+    /// Whether the value is an expression of the macro's, which may read several fields.
     pub(crate) is_given: bool,
     /// The field of the core, and its value.
     pub(crate) back: Option<(Ident, TokenStream)>,
 }
 
-/// The field that a variant's only value becomes.
+/// Returns the field that a variant's only value becomes.
 pub(crate) fn only_field(fields: &syn::FieldsUnnamed) -> syn::Result<Field> {
     let payload = format_ident!("payload");
     let Some(only) = fields.unnamed.first() else {
@@ -40,7 +40,7 @@ pub(crate) fn only_field(fields: &syn::FieldsUnnamed) -> syn::Result<Field> {
     })
 }
 
-/// The fields that become of those of the core, with what the macro says of them.
+/// Builds the fields from those of the core, with what the macro specifies for them.
 pub(crate) fn fields(
     spec: &Spec,
     core: &Fields,
@@ -131,7 +131,7 @@ fn new_field(spec: &Spec, entry: &Entry, in_json: bool) -> syn::Result<Field> {
     Ok(made)
 }
 
-/// The fields of a variant that the core does not have.
+/// Returns the fields of a variant that the core does not have.
 pub(crate) fn added(spec: &Spec, entry: &Entry) -> syn::Result<Vec<Field>> {
     let in_json = spec.has_serde();
     entry
@@ -142,7 +142,7 @@ pub(crate) fn added(spec: &Spec, entry: &Entry) -> syn::Result<Vec<Field>> {
 }
 
 impl Field {
-    /// A field whose type and value the macro gives.
+    /// Builds a field whose type and value the macro specifies.
     fn given(
         entry: &Entry,
         ty: &Type,
@@ -159,7 +159,7 @@ impl Field {
         }
     }
 
-    /// A field whose type and value follow from those of the core.
+    /// Builds a field whose type and value follow from those of the core.
     fn of_kind(
         kind: &Kind,
         core: &Ident,
@@ -186,7 +186,7 @@ impl Field {
         }
     }
 
-    /// Adds what serde needs, where the macro gives it nothing.
+    /// Adds what serde needs, where the macro does not specify it.
     fn write_in_json(&mut self, spec: &Spec, in_json: bool) {
         let is_given = self
             .attributes
@@ -215,7 +215,7 @@ impl Field {
     }
 }
 
-/// The fields that stand in the macro with the types of the core's.
+/// Returns the fields that the macro itself defines, with the types of the core's.
 pub(crate) fn own(spec: &Spec) -> syn::Result<Vec<Field>> {
     let here = spec
         .entries

@@ -1,5 +1,5 @@
 //! Builds a type of the bindings from the definition of a type of the core: its fields, variants and documentation, the
-//! attributes that serde needs, and the conversions. What other languages see otherwise is written in the macro.
+//! attributes that serde needs, and the conversions. Differences for other languages are written in the macro.
 #![forbid(unsafe_code)]
 
 mod build;
@@ -28,28 +28,31 @@ use syn::{Attribute, Item, Token, bracketed};
 /// }
 /// ```
 ///
-/// All attributes but `mirror` are those of the type. `mirror` has the path of the core's type, from its own crate on, and:
+/// All attributes but `mirror` are those of the type. `mirror` has the path of the core's type, beginning with the
+/// type's crate, and:
 ///
-/// - `own`: its crate exports no definition: the fields stand in the macro, with the types of the core's;
+/// - `own`: the crate exports no definition: the macro defines the fields, with the types of the core's;
 /// - `both`: the type converts into the core's, too;
 /// - `default`: the default is the core's;
 /// - `flatten`: the fields of each variant's only value become the variant's own;
-/// - `rename_all = "SCREAMING_SNAKE_CASE"`: how the variants are called in JSON;
+/// - `rename_all = "SCREAMING_SNAKE_CASE"`: the names of the variants in JSON;
 /// - `first(…)`, `last(…)`: variants or fields that come first or last;
-/// - `with(name: Type = "documentation")`: fields of all variants, which the conversion, `from_core`, is given;
+/// - `with(name: Type = "documentation")`: fields of all variants, which the conversion, `from_core`, takes as
+///   arguments;
 /// - `each(#[attribute])`: attributes of all variants.
 ///
-/// A second `mirror` adds the variants of another type. Between the braces stands what differs:
+/// A second `mirror` adds the variants of another type. The braces hold the differences:
 ///
-/// - `/// …`, `#[…]` before a name: another documentation, more attributes;
+/// - `/// …`, `#[…]` before a name: other documentation, more attributes;
 /// - `name: Type = expression`: a field that has another type, or is new and follows the field before; the expression
-///   has the core's fields by name, and the only value of a variant as `payload`; `=> expression` says what it is in the
-///   core, with the fields of here by name;
-/// - `name?`: a field that may be absent, which stands for the core's default;
+///   has the core's fields by name, and the only value of a variant as `payload`; `=> expression` is the value in the
+///   core, with the fields of this type by name;
+/// - `name?`: a field that may be absent, which means the core's default;
 /// - `Name as Other`: another name for a variant;
 /// - `..Name`: a variant with the fields of its only value;
-/// - `- name`: a field or a variant that is left out; `=> expression`: what a variant becomes here, a field is in the core;
-/// - `+ Name { name: Type }`: a new variant, with all its fields; `=> expression`: and what it is in the core;
+/// - `- name`: a field or a variant that is left out; `=> expression`: the value of such a variant here, or of such a
+///   field in the core;
+/// - `+ Name { name: Type }`: a new variant, with all its fields; `=> expression`: its value in the core;
 /// - `+ name: Type = expression`: in a definition of the macro's own, a field that the core does not have.
 #[proc_macro]
 pub fn mirror(tokens: proc_macro::TokenStream) -> proc_macro::TokenStream {
@@ -67,7 +70,7 @@ pub fn mirror(tokens: proc_macro::TokenStream) -> proc_macro::TokenStream {
     finish(syn::parse::Parser::parse(specs, tokens))
 }
 
-/// Goes on with one more definition.
+/// Continues with one more definition.
 #[doc(hidden)]
 #[proc_macro]
 pub fn reflect(tokens: proc_macro::TokenStream) -> proc_macro::TokenStream {
@@ -79,7 +82,7 @@ fn finish(made: syn::Result<TokenStream>) -> proc_macro::TokenStream {
         .into()
 }
 
-/// The definitions so far, and the item that is built from them.
+/// The definitions so far, and the item to build from them.
 struct State {
     definitions: Vec<TokenStream>,
     item: TokenStream,
@@ -130,7 +133,7 @@ fn ask(path: &syn::Path, State { definitions, item }: &State) -> TokenStream {
     quote! { #from::#exported! { stepwell_mirror::reflect! { [ #({ #definitions })* ] #item } } }
 }
 
-/// The tokens of one item: all up to the end of its body.
+/// Returns the tokens of one item: all up to the end of its body.
 fn item(input: ParseStream<'_>) -> syn::Result<TokenStream> {
     let attributes = input.call(Attribute::parse_outer)?;
     let mut rest = TokenStream::new();
@@ -146,7 +149,7 @@ fn item(input: ParseStream<'_>) -> syn::Result<TokenStream> {
     }
 }
 
-/// Names of both sides are to mean the same, wherever they come from.
+/// Makes names of both sides mean the same, wherever they come from.
 fn at_call_site(tokens: TokenStream) -> TokenStream {
     tokens
         .into_iter()

@@ -1,4 +1,4 @@
-//! What an invocation of `mirror!` says.
+//! Parses an invocation of `mirror!`.
 
 use proc_macro2::TokenStream;
 use quote::ToTokens;
@@ -8,7 +8,7 @@ use syn::{Attribute, Expr, Ident, LitStr, Path, Token, Type, Visibility, braced,
 
 /// A type to build.
 pub(crate) struct Spec {
-    /// Its own attributes.
+    /// The attributes of the type.
     pub(crate) attributes: Vec<Attribute>,
     pub(crate) sources: Vec<Source>,
     pub(crate) visibility: Visibility,
@@ -20,7 +20,7 @@ pub(crate) struct Spec {
 /// A type of the core, by `#[mirror(…)]`.
 pub(crate) struct Source {
     pub(crate) path: Path,
-    /// Whether the definition is the macro's own.
+    /// Whether the macro itself defines the fields.
     pub(crate) own: bool,
     pub(crate) both: bool,
     pub(crate) default: bool,
@@ -40,18 +40,18 @@ pub(crate) struct With {
     pub(crate) doc: LitStr,
 }
 
-/// What is said of a field or a variant.
+/// An entry for a field or a variant.
 pub(crate) struct Entry {
     pub(crate) attributes: Vec<Attribute>,
     pub(crate) kind: EntryKind,
     pub(crate) names: Vec<Ident>,
     pub(crate) renamed: Option<Ident>,
-    /// Whether it is marked with `?`.
+    /// Whether the entry is marked with `?`.
     pub(crate) optional: bool,
     pub(crate) ty: Option<Type>,
-    /// A field's value.
+    /// The value of a field.
     pub(crate) value: Option<Expr>,
-    /// What it is on the other side: a field or a new variant in the core, a variant that is left out here.
+    /// The value on the other side: of a field or a new variant in the core, of a variant that is left out here.
     pub(crate) back: Option<Expr>,
     pub(crate) fields: Vec<Self>,
 }
@@ -65,7 +65,7 @@ pub(crate) enum EntryKind {
 }
 
 impl Spec {
-    /// Whether the type is read from or written as JSON.
+    /// Returns whether the type is read from or written as JSON.
     pub(crate) fn has_serde(&self) -> bool {
         self.derives("Serialize") || self.derives("Deserialize")
     }
@@ -81,7 +81,7 @@ impl Spec {
     }
 }
 
-/// Whether a name is among the tokens.
+/// Returns whether a name is among the tokens.
 pub(crate) fn has_word(tokens: TokenStream, word: &str) -> bool {
     tokens.into_iter().any(|token| match token {
         proc_macro2::TokenTree::Group(group) => has_word(group.stream(), word),

@@ -10,13 +10,13 @@ use syn::{GenericArgument, Ident, PathArguments, Type};
 pub(crate) enum Kind {
     /// The same on both sides.
     Plain(Box<Type>),
-    /// A name; a text here.
+    /// A name in the core; a text here.
     Id,
-    /// A text of another kind; a text here.
+    /// Another text type in the core; a text here.
     Text,
-    /// Any JSON, or what is written as JSON.
+    /// Any JSON, or a value that is written as JSON.
     Json(Form),
-    /// An amount of money; US dollars here.
+    /// An amount of money in the core; US dollars here.
     Usd,
     /// A number of bytes.
     Size,
@@ -29,7 +29,7 @@ pub(crate) enum Kind {
     Box(Box<Self>),
 }
 
-/// What JSON it is. The documentation says so, and some languages have a type for it.
+/// The form of JSON. The documentation states it, and some languages have a type for it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Form {
     Any,
@@ -38,7 +38,7 @@ pub(crate) enum Form {
 }
 
 impl Kind {
-    /// The kind of a field of the core.
+    /// Returns the kind of a field of the core.
     pub(crate) fn of_field(name: &Ident, ty: &Type) -> syn::Result<Self> {
         match (Self::of(ty)?, name.to_string().ends_with("_ms")) {
             (Self::Plain(_), true) => Ok(Self::Millis),
@@ -50,7 +50,7 @@ impl Kind {
         let path = match ty {
             Type::Group(group) => return Self::of(&group.elem),
             Type::Paren(group) => return Self::of(&group.elem),
-            // As the table of AG-UI's events has it.
+            // The form of a field in the table of AG-UI's events.
             Type::Macro(table) => return Self::of_presence(table.mac.tokens.clone()),
             Type::Path(path) => &path.path,
             Type::Reference(_) => return Ok(Self::Text),
@@ -97,7 +97,7 @@ impl Kind {
         })
     }
 
-    /// `@type PRESENCE TYPE`
+    /// Parses `@type PRESENCE TYPE`.
     fn of_presence(tokens: TokenStream) -> syn::Result<Self> {
         let (presence, ty) = (|input: syn::parse::ParseStream<'_>| {
             input.parse::<syn::Token![@]>()?;
@@ -112,7 +112,7 @@ impl Kind {
         })
     }
 
-    /// The type here.
+    /// Returns the type here.
     pub(crate) fn here(&self) -> TokenStream {
         match self {
             Self::Plain(ty) => quote! { #ty },
@@ -134,7 +134,7 @@ impl Kind {
         }
     }
 
-    /// A value of the core as one of here.
+    /// Converts a value of the core to one of here.
     pub(crate) fn value_here(&self, value: &TokenStream) -> TokenStream {
         match self {
             Self::Plain(_) => value.clone(),
@@ -158,14 +158,14 @@ impl Kind {
         }
     }
 
-    /// A value of here as one of the core.
+    /// Converts a value of here to one of the core.
     pub(crate) fn value_in_core(&self, value: &TokenStream) -> TokenStream {
         match self {
             Self::Plain(_) => value.clone(),
             Self::Id | Self::Text | Self::Mirrored(_) => quote! { #value.into() },
-            // It has no conversion: what is no JSON, or is not what the core wants, has none.
+            // JSON has no conversion: the text may be malformed, or not what the core expects.
             Self::Json(_) => quote! { compile_error!("give the value: JSON may be malformed") },
-            // What the core has told is an amount.
+            // A value from the core is always a valid amount.
             Self::Usd => quote! { ::stepwell_core::Usd::from_dollars(#value).unwrap_or_default() },
             Self::Size => quote! { usize::try_from(#value).unwrap_or(usize::MAX) },
             Self::Millis => quote! { #value.as_millis() },
@@ -185,7 +185,7 @@ impl Kind {
         }
     }
 
-    /// What JSON it is, if it is any.
+    /// Returns the form of JSON, if the kind is JSON.
     pub(crate) fn form(&self) -> Option<Form> {
         match self {
             Self::Json(form) => Some(*form),

@@ -39,7 +39,7 @@ impl Variant {
     }
 }
 
-/// A variant, if it is not left out, and its conversion.
+/// Returns a variant, if it is not left out, and its conversion.
 pub(crate) fn variant_of(
     spec: &Spec,
     source: &Source,
@@ -119,7 +119,7 @@ fn has_variant(definition: &ItemEnum, name: &Ident) -> bool {
         .any(|variant| variant.ident == *name)
 }
 
-/// The types whose fields become those of variants.
+/// Returns the types whose fields become those of variants.
 pub(crate) fn payloads(spec: &Spec, path: &Path, definition: &Item) -> Vec<Path> {
     let Item::Enum(definition) = definition else {
         return Vec::new();
@@ -142,7 +142,7 @@ fn is_flat(entry: Option<&Entry>, source: Option<&Source>) -> bool {
     }
 }
 
-/// The path of a variant's only value, which stands in the module of its enum.
+/// Returns the path of a variant's only value, which is in the module of its enum.
 fn payload(path: &Path, fields: &Fields) -> Option<Path> {
     let Fields::Unnamed(fields) = fields else {
         return None;

@@ -2,23 +2,23 @@ use serde::Deserialize;
 use stepwell_core::{dialect, event};
 use stepwell_mirror::mirror;
 
-/// How an AG-UI agent differs from what is expected of one. What is absent is as Stepwell knows the provider.
+/// How an AG-UI agent differs from the protocol. An absent field has the value that Stepwell knows for the provider.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, uniffi::Record)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct AgUiOptions {
-    /// The encodings that it is offered; JSON if nothing is known. What it answers with decides.
+    /// The encodings offered to the agent; JSON if nothing is known. The encoding of its answer decides.
     #[uniffi(default = None)]
     pub encoding: Option<AgUiEncoding>,
-    /// Whether it is from before AG-UI 1.0: no `protocolVersion` is sent then.
+    /// Whether the agent predates AG-UI 1.0: no `protocolVersion` is sent then.
     #[uniffi(default = None)]
     pub is_before_1_0: Option<bool>,
-    /// Whether the app is handed events and fields that AG-UI 1.0 does not know; they are dropped if nothing is known.
+    /// Whether the app receives events and fields that AG-UI 1.0 does not know; they are dropped if nothing is known.
     #[uniffi(default = None)]
     pub keeps_unknown: Option<bool>,
-    /// What becomes of events that break the protocol's order; `Protocol` if nothing is known.
+    /// How events that break the protocol's order are handled; `Protocol` if nothing is known.
     #[uniffi(default = None)]
     pub verification: Option<Verification>,
-    /// What becomes of breaches of rules that the reference client does not check; `Warn` if nothing is known.
+    /// How breaches of rules that the reference client does not check are handled; `Warn` if nothing is known.
     #[uniffi(default = None)]
     pub extra_rules: Option<ExtraRules>,
 }
@@ -34,25 +34,25 @@ mirror! {
     #[mirror(stepwell_agui::event::Verification, both)]
     pub enum Verification;
 
-    /// What becomes of breaches of rules that the reference client does not check.
+    /// How breaches of rules that the reference client does not check are handled.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, uniffi::Enum)]
     #[serde(rename_all = "camelCase")]
     #[mirror(stepwell_agui::event::ExtraRules, both)]
     pub enum ExtraRules;
 }
 
-/// Something that an AG-UI agent is to know: AG-UI's `Context`.
+/// A piece of context for an AG-UI agent: AG-UI's `Context`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, uniffi::Record)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ContextEntry {
-    /// What it is.
+    /// What the context is.
     pub description: String,
-    /// What it says.
+    /// The context itself.
     pub value: String,
 }
 
 impl AgUiOptions {
-    /// Puts what is said here in the place of what is known of the provider.
+    /// Overrides what is known of the provider with the values set here.
     pub(super) fn apply(self, known: &mut dialect::AgUiOptions) {
         if let Some(encoding) = self.encoding {
             known.encoding = encoding.into();

@@ -4,7 +4,7 @@ use stepwell_core::run;
 use stepwell_mirror::mirror;
 
 mirror! {
-    /// What happens to a run when something happens to the device. The app says so with `entered_background`,
+    /// What happens to a run when the state of the device changes. The app reports changes with `entered_background`,
     /// `network_lost` and their opposites.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, uniffi::Record)]
     #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
@@ -12,8 +12,9 @@ mirror! {
     pub struct DevicePolicy {
         /// When the app goes to the background; the clocks pause if absent.
         background?,
-        /// When the network is gone: how long requests wait for it, and one that failed without it is no
-        /// try: five minutes if left out. If none they are sent all the same, and one that fails is not tried again.
+        /// When the network is gone: how long requests wait for it, and a request that failed meanwhile does not count
+        /// as a try: five minutes if left out. If none, requests are sent all the same, and one that fails is not
+        /// retried.
         #[uniffi(default = Some(300000))]
         #[serde(rename = "offlineMs")]
         offline: Option<Duration> = match offline {
@@ -23,9 +24,9 @@ mirror! {
             None => run::OfflinePolicy::Fail,
             Some(up_to) => run::OfflinePolicy::Wait { up_to: up_to.into() },
         },
-        /// When another network takes the place of the one before; what is under way is kept if absent.
+        /// When another network replaces the current one; streams under way are kept if absent.
         network_change?,
-        /// When the app was killed, and the run is revived; the turn goes on if absent.
+        /// When the app was killed, and the run is revived; the turn continues if absent.
         killed?,
     }
 
@@ -33,7 +34,7 @@ mirror! {
     #[serde(rename_all = "camelCase")]
     #[mirror(stepwell_core::run::BackgroundPolicy, both)]
     pub enum BackgroundPolicy {
-        /// Nothing: for apps that go on working there.
+        /// Nothing: for apps that keep working in the background.
         Continue,
     }
 
@@ -52,7 +53,7 @@ mirror! {
 mod tests {
     use super::*;
 
-    /// What the documentation of each field says of its absence.
+    /// Checks the defaults that the documentation of each field states.
     #[test]
     fn what_is_absent_is_as_in_the_core() {
         let said = DevicePolicy {

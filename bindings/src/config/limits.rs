@@ -8,7 +8,7 @@ use stepwell_core::wire::FrameLimits;
 use stepwell_mirror::mirror;
 
 mirror! {
-    /// How far a run may go. What is left out is the default; none is without a limit.
+    /// How far a run may go. A limit that is left out has its default; none means no limit.
     #[derive(Clone, Debug, PartialEq, Deserialize, uniffi::Record)]
     #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
     #[mirror(stepwell_core::run::Limits, own, both, default)]
@@ -16,45 +16,47 @@ mirror! {
         /// The most rounds of tools in a turn.
         #[uniffi(default = 10)]
         max_tool_rounds: u32,
-        /// Whether the model goes on with the results of its tools. If not, a turn ends when its first round of tools is
-        /// done, with the results in the history; the next turn sends them.
+        /// Whether the model continues with the results of its tools. If not, a turn ends when its first round of tools
+        /// is done, with the results in the history; the next turn sends them.
         #[uniffi(default = true)]
         continue_after_tools: bool,
-        /// The most tool calls in a turn; any number if absent. A round that would go beyond is not begun.
+        /// The most tool calls in a turn; any number if absent. A round that would exceed the limit is not begun.
         #[uniffi(default = None)]
         max_tool_calls: Option<u32>,
-        /// The most tokens of a turn, as the provider counts them; any number if absent. When they are used up, no further
-        /// round is begun.
+        /// The most tokens of a turn, as the provider counts them; any number if absent. When they are used up, no
+        /// further round is begun.
         #[uniffi(default = None)]
         max_tokens: Option<u64>,
-        /// What a turn may cost, in US dollars; any amount if absent. When it has cost that, no further round is begun: the
-        /// round that came before may have taken it beyond. It needs a model whose price is known, or `RunConfig.price`.
+        /// What a turn may cost, in US dollars; any amount if absent. Once the turn has cost that, no further round is
+        /// begun; the last round may exceed the limit. The limit needs a model whose price is known, or
+        /// `RunConfig.price`.
         #[uniffi(default = None)]
         max_cost: Option<Usd>,
-        /// The longest that a turn may take and still begin a round of tools; any time if absent. What
-        /// runs is not broken off, and waiting for the user does not count. `Timeouts.turn` is the hard end.
+        /// The longest that a turn may take and still begin a round of tools; any time if absent. Running tools are not
+        /// interrupted, and waiting for the user does not count. `Timeouts.turn` is the hard limit.
         #[uniffi(default = None)]
         max_duration: Option<Duration>,
-        /// The most tools of a round that run side by side. Further calls wait in their order. 0 counts as 1.
+        /// The most tools of a round that run in parallel. Further calls wait in their order. 0 counts as 1.
         #[uniffi(default = 8)]
         max_parallel_tools: u32,
-        /// When a model that asks for the same again and again is told, and when it is stopped.
+        /// When a model that repeats the same call is warned, and when it is stopped.
         #[uniffi(default)]
         repeats: RepeatLimit = repeats.into() => repeats.into(),
         /// What happens when the model asks for tools beyond one of these limits; the turn completes if absent. A model
         /// that makes no progress is stopped in any case.
         at_limit?: LimitPolicy,
         /// The most bytes of one answer: its text, reasoning, arguments, results, activities and shared state, with 256
-        /// for each message and call. An answer that goes beyond is stopped at once, and the turn fails.
+        /// for each message and call. An answer that exceeds the limit is stopped at once, and the turn fails.
         #[uniffi(default = 33554432)]
         + max_answer_bytes: u64 = answer.bytes,
-        /// The most calls that one answer may leave without a result. An answer that goes beyond is stopped in the same way.
+        /// The most calls that one answer may leave without a result. An answer that exceeds the limit is stopped in
+        /// the same way.
         #[uniffi(default = 1000)]
         + max_answer_calls: u32 = answer.calls,
         /// The longest line of a stream, in bytes.
         #[uniffi(default = 67108864)]
         + max_line_bytes: u64 = u64::try_from(frames.line).unwrap_or(u64::MAX),
-        /// The most data of one event of a stream, in bytes.
+        /// The most bytes of data in one event of a stream.
         #[uniffi(default = 67108864)]
         + max_event_bytes: u64 = u64::try_from(frames.event).unwrap_or(u64::MAX),
         - answer => AnswerLimits { bytes: max_answer_bytes, calls: max_answer_calls },
@@ -68,13 +70,14 @@ mirror! {
     #[serde(rename_all = "camelCase")]
     #[mirror(stepwell_core::run::LimitPolicy, both)]
     pub enum LimitPolicy {
-        /// The run completes with the outcome that says so.
+        /// The run completes with an outcome that names the limit.
         Complete,
     }
 
-    /// When a request is tried again that failed before it brought anything to show: refused with a status, or with an error
-    /// in the stream; without a connection, or with one that broke; and an answer with nothing in it. Where the server can
-    /// resume a stream (`RunConfig.resumption`), also one that broke later.
+    /// When a failed request is retried. A request may be retried if it failed before it brought anything to show: it
+    /// was refused with a status or with an error in the stream, it had no connection or a broken one, or its answer
+    /// was empty. Where the server can resume a stream (`RunConfig.resumption`), a stream that broke later is retried
+    /// too.
     #[derive(Clone, Debug, PartialEq, Deserialize, uniffi::Record)]
     #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
     #[mirror(stepwell_core::run::RetryPolicy, both, default)]
@@ -104,45 +107,46 @@ mirror! {
         Fail,
     }
 
-    /// How long things may take. What is left out is the default; none is without end.
+    /// How long each step may take. A time that is left out has its default; none means no limit.
     #[derive(Clone, Debug, PartialEq, Eq, Deserialize, uniffi::Record)]
     #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
     #[mirror(stepwell_core::run::Timeouts, both, default)]
     pub struct Timeouts {
         #[uniffi(default = Some(120000))]
         silence,
-        /// How long a tool may take, if it does not say so itself.
+        /// How long a tool may take, if its definition sets no time.
         #[uniffi(default = Some(300000))]
         tool,
         #[uniffi(default = None)]
         turn,
-        /// How long the user may take to allow a call. Then it is not run, and the model is told.
+        /// How long the user may take to allow a call. After that the call is not run, and the model is informed.
         #[uniffi(default = None)]
         approval,
         #[uniffi(default = None)]
         deferred,
         #[uniffi(default = Some(60000))]
         credentials,
-        /// How long the stream of an answer that is over may stay open: for what the answer cost, say. Then it is closed, and
-        /// the turn goes on.
+        /// How long the stream of a finished answer may stay open, for the answer's cost, say. After that the stream is
+        /// closed, and the turn continues.
         #[uniffi(default = Some(2000))]
         closing,
     }
 }
 
-/// How often the model may ask for the same tool with the same arguments. What is left out is the default; none is
-/// without end.
+/// How often the model may ask for the same tool with the same arguments. A count that is left out has its default;
+/// none means no limit.
 ///
-/// A call counts as the same again if it follows itself, or if it gave the same result as the time before. A
+/// A call counts as a repeat if it directly follows an equal call, or if it gave the same result as the time before. A
 /// `repeatable` tool never counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, uniffi::Record)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct RepeatLimit {
-    /// So often it is run, 3 times if left out. A further call is not: the model is told instead; never if none.
+    /// The number of times that the call is run, 3 if left out. A further call is not run, and the model gets a message
+    /// instead; never if none.
     #[uniffi(default = Some(3))]
     pub tell_after: Option<u32>,
-    /// So often it may be asked for, 5 times if left out. After that the turn stops, as `TurnLimit.NoProgress`; never if
-    /// none.
+    /// The number of times that the model may ask for the call, 5 if left out. After that the turn stops, as
+    /// `TurnLimit.NoProgress`; never if none.
     #[uniffi(default = Some(5))]
     pub stop_after: Option<u32>,
 }
@@ -173,7 +177,7 @@ impl From<RepeatLimit> for Option<run::RepeatLimit> {
 }
 
 impl Limits {
-    /// The core's limits.
+    /// Converts to the core's limits.
     ///
     /// # Errors
     /// `max_cost` is no amount of money.
@@ -189,7 +193,7 @@ mod tests {
     use super::*;
     use crate::config::tests::{limits, retry, timeouts};
 
-    /// The defaults that every language writes out are the core's own.
+    /// Checks that the defaults that every language writes out are the core's own.
     #[test]
     fn defaults_are_those_of_the_core() {
         assert_eq!(limits().into_core().unwrap(), run::Limits::default());

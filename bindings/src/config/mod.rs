@@ -31,9 +31,9 @@ use stepwell_core::tool::ToolRegistry;
 use stepwell_core::{event, provider};
 use stepwell_mirror::mirror;
 
-/// All that a run is to know before it starts: who answers, what tools there are, how far it may go.
+/// All that a run needs to know before it starts: the provider, the tools, the limits.
 ///
-/// It is no part of a snapshot, so keys never reach the store: the app gives it again when it restores a run.
+/// The configuration is no part of a snapshot, so keys never reach the store: the app passes it again to restore a run.
 #[derive(Clone, Deserialize, uniffi::Record)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[uniffi::export(Debug, Display)]
@@ -47,28 +47,28 @@ pub struct RunConfig {
     /// Which of the provider's APIs; its usual one if absent.
     #[uniffi(default = None)]
     pub api: Option<String>,
-    /// An address in place of the provider's own; for AG-UI the agent's whole address.
+    /// An address instead of the provider's own; for AG-UI the agent's whole address.
     #[uniffi(default = None)]
     pub base_url: Option<String>,
     /// The API key. It is neither printed nor stored.
     #[uniffi(default = None)]
     pub key: Option<String>,
-    /// Headers to send besides the provider's own.
+    /// Headers to send in addition to the provider's own.
     #[uniffi(default)]
     #[serde(default)]
     pub headers: HashMap<String, String>,
-    /// Where the key and the headers of the requests come from; they are those above if absent. An `Agent` has it of its
+    /// Where the key and the headers of the requests come from; those above if absent. An `Agent` takes this from its
     /// `credentials`.
     #[uniffi(default = None)]
     pub credentials: Option<Credentials>,
     /// The app's own instructions; sent first, and no part of the history.
     #[uniffi(default = None)]
     pub instructions: Option<String>,
-    /// The tools on offer. An `Agent` made with handlers takes its tools with them instead.
+    /// The tools on offer. An `Agent` with handlers takes its tools with them instead.
     #[uniffi(default)]
     #[serde(default)]
     pub tools: Vec<ToolDefinition>,
-    /// How the model is to answer.
+    /// The settings for the model's answers.
     #[uniffi(default)]
     #[serde(default)]
     pub settings: GenerationSettings,
@@ -76,7 +76,7 @@ pub struct RunConfig {
     #[uniffi(default)]
     #[serde(default)]
     pub limits: Limits,
-    /// When a request that failed is tried again.
+    /// When a failed request is retried.
     #[uniffi(default)]
     #[serde(default)]
     pub retry: RetryPolicy,
@@ -84,16 +84,16 @@ pub struct RunConfig {
     #[uniffi(default)]
     #[serde(default)]
     pub timeouts: Timeouts,
-    /// Who makes the ids of the continuations' runs; the core if absent. An `Agent` has them of its `run_source`.
+    /// Who makes the run ids of later hops; the core if absent. An `Agent` gets them from its `run_source`.
     #[uniffi(default = None)]
     pub run_ids: Option<RunIds>,
-    /// How often a write of a finished block is tried, the first time included, before the run fails. What depends on the
-    /// block waits until it is stored: by the app that drives a `RunMachine`, or by the store of an `Agent`, which stores
-    /// in any case if it has one. Nothing is stored if absent.
+    /// How often the write of a finished block is tried, the first time included, before the run fails. What depends on
+    /// the block waits until it is stored: by the app that drives a `RunMachine`, or by the store of an `Agent`, which
+    /// always stores if it has one. If absent, nothing is stored.
     #[uniffi(default = None)]
     pub persist_attempts: Option<u32>,
-    /// Whether tool calls' arguments are parsed while they stream, for the event `PartialArguments` and
-    /// `RunMachine.partial_arguments`. It takes time and memory in proportion to the arguments.
+    /// Whether the arguments of tool calls are parsed while they stream, for the event `PartialArguments` and
+    /// `RunMachine.partial_arguments`. Parsing takes time and memory in proportion to the arguments.
     #[uniffi(default = false)]
     #[serde(default)]
     pub partial_arguments: bool,
@@ -101,15 +101,16 @@ pub struct RunConfig {
     #[uniffi(default)]
     #[serde(default)]
     pub device: DevicePolicy,
-    /// How a stream that breaks off is gone on with. As Stepwell knows the provider if absent.
+    /// How a stream that breaks off is resumed; as Stepwell knows the provider if absent.
     #[uniffi(default = None)]
     pub resumption: Option<Resumption>,
-    /// Providers of the app's own, for `provider` to name: a JSON object whose `providers` is a list, as
-    /// `stepwell --providers` takes it.
+    /// Custom providers, for `provider` to name: a JSON object whose `providers` is a list, as `stepwell --providers`
+    /// takes it.
     #[uniffi(default = None)]
     #[serde(default, deserialize_with = "list_of_providers")]
     pub providers: Option<JsonValue>,
-    /// What the model costs, in place of the price that Stepwell knows: a negotiated one, or that of a server of the app's own.
+    /// The price of the model, instead of the price that Stepwell knows: a negotiated one, or that of the app's own
+    /// server.
     #[uniffi(default = None)]
     pub price: Option<ModelPrice>,
     /// How the model's text is shown.
@@ -120,18 +121,18 @@ pub struct RunConfig {
     #[uniffi(default)]
     #[serde(default)]
     pub context_guard: ContextGuard,
-    /// How an AG-UI agent differs from what is expected of one.
+    /// How an AG-UI agent differs from the protocol.
     #[uniffi(default)]
     #[serde(default)]
     pub ag_ui: AgUiOptions,
-    /// What the answer is to be, if it is to be more than text.
+    /// The type of the answer, if the answer should be more than text.
     #[uniffi(default = None)]
     pub output: Option<OutputType>,
-    /// What happens to a turn of an `Agent` that begins while another turn of its thread is under way; it fails if absent. A
-    /// `RunMachine` is one turn, and has no use for it.
+    /// What happens to a turn of an `Agent` that begins while another turn of its thread is under way; the turn fails
+    /// if absent. A `RunMachine` is one turn, and ignores this field.
     #[uniffi(default = None)]
     pub when_busy: Option<WhenBusy>,
-    /// The hooks that the app has, in the order in which they are asked. An `Agent` takes them with their code instead.
+    /// The app's hooks, in the order in which they are asked. An `Agent` takes them with their code instead.
     #[uniffi(default)]
     #[serde(default)]
     pub hooks: Vec<HookSpec>,
@@ -160,11 +161,11 @@ impl fmt::Display for RunConfig {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, uniffi::Enum)]
 #[serde(rename_all = "camelCase")]
 pub enum WhenBusy {
-    /// The new turn fails at once as busy: nothing of it is sent, stored, or part of the conversation, and the other turn
-    /// continues.
+    /// The new turn fails at once as busy: nothing of it is sent, stored, or added to the conversation, and the other
+    /// turn continues.
     Fail,
-    /// The other turn is cancelled, and the new one continues from where it stopped: for an app with one user, who has
-    /// moved on.
+    /// The other turn is cancelled, and the new one continues from where that turn stopped: for an app with one user,
+    /// who has moved on.
     Cancel,
 }
 
@@ -178,7 +179,7 @@ impl From<WhenBusy> for stepwell_io::WhenBusy {
     }
 }
 
-/// How the model is to answer. What is absent is as the provider has it.
+/// The settings for the model's answers. An absent setting has the provider's default.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, uniffi::Record)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct GenerationSettings {
@@ -191,7 +192,7 @@ pub struct GenerationSettings {
     /// Whether the model may, must or must not call tools; it may if absent.
     #[uniffi(default = None)]
     pub tool_choice: Option<ToolChoice>,
-    /// Whether it may ask for several tools at once.
+    /// Whether the model may ask for several tools at once.
     #[uniffi(default = None)]
     pub parallel_tool_calls: Option<bool>,
     /// What form the answer has; text if absent.
@@ -201,18 +202,18 @@ pub struct GenerationSettings {
     #[uniffi(default = None)]
     pub reasoning: Option<ReasoningEffort>,
     /// Whether the instructions, the tools and the conversation so far are marked for the provider's prompt cache, for
-    /// the providers that want marks.
+    /// the providers that need marks.
     #[uniffi(default = false)]
     pub cache_prompt: bool,
-    /// Fields for the request's body in the provider's own words, a JSON object; they win over Stepwell's. Tools that the
-    /// provider runs itself (`tools`) stand beside the app's.
+    /// Fields for the request's body in the provider's own words, a JSON object; they override Stepwell's. Tools that
+    /// the provider runs itself (`tools`) are sent alongside the app's.
     #[uniffi(default = None)]
     pub extra: Option<JsonValue>,
-    /// What an AG-UI agent is to know beside the conversation. Other APIs are not sent it.
+    /// Context for an AG-UI agent in addition to the conversation. Other APIs do not receive it.
     #[uniffi(default = [])]
     pub context: Vec<ContextEntry>,
-    /// The end user that the request is for, as the app names them: for the provider's own watch over misuse, say. Not the
-    /// user's name or address.
+    /// An identifier that the app gives the end user of the request: for the provider's detection of misuse, say. Never
+    /// the user's name or address.
     #[uniffi(default = None)]
     pub user: Option<String>,
 }
@@ -246,11 +247,11 @@ pub enum ResponseFormat {
     /// JSON of a schema.
     #[serde(untagged)]
     Schema {
-        /// What the form is called: letters, digits, `_` and `-`.
+        /// The name of the form: letters, digits, `_` and `-`.
         name: String,
         /// The JSON Schema.
         schema: JsonValue,
-        /// Whether the provider must hold the model to it, where it can be asked to.
+        /// Whether the provider must hold the model to the schema, if the provider can.
         strict: bool,
     },
 }
@@ -272,9 +273,9 @@ mirror! {
     #[serde(rename_all = "camelCase")]
     #[mirror(stepwell_core::run::Credentials, both)]
     pub enum Credentials {
-        /// They are those of the configuration.
+        /// The key and headers of the configuration.
         Fixed,
-        /// The app is asked before each request, and once more when the provider refuses what it gave with a 401.
+        /// The app is asked before each request, and again when the provider refuses the app's answer with a 401.
         Host,
     }
 
@@ -284,24 +285,24 @@ mirror! {
     pub enum RunIds;
 }
 
-/// In JSON it is the list alone.
+/// Reads the list of providers; in JSON the list comes without the object around it.
 fn list_of_providers<'de, D: Deserializer<'de>>(from: D) -> Result<Option<JsonValue>, D::Error> {
     let providers = Vec::<Value>::deserialize(from)?;
     Ok(Some(JsonValue::of(&json!({ "providers": providers }))))
 }
 
 impl RunConfig {
-    /// The core's configuration, with all tools registered.
+    /// Converts to the core's configuration, with all tools registered.
     ///
     /// # Errors
-    /// An unknown provider, a key that is missing, a tool that cannot be registered, a limit of cost for a model without a
-    /// price.
+    /// The provider is unknown, a key is missing, a tool cannot be registered, or a limit of cost is set for a model
+    /// without a price.
     pub fn into_core(self) -> Result<run::RunConfig, StepwellError> {
         let key = self.key.map(Secret::from);
         let catalog = catalog(self.providers.as_ref())?;
         let provider = catalog.find(&self.provider)?;
         let api = self.api.as_deref();
-        // A map has no order; equal configurations are to give equal requests.
+        // A map has no order; equal configurations should give equal requests.
         let mut headers = BTreeMap::new();
         headers.extend(self.headers);
         let credentials = self.credentials.map(Into::into).unwrap_or_default();
@@ -355,7 +356,7 @@ impl RunConfig {
     }
 }
 
-/// The providers, with those of the app's own.
+/// Returns the catalog of providers, with the app's custom ones.
 pub(crate) fn catalog(providers: Option<&JsonValue>) -> Result<provider::Catalog, StepwellError> {
     let Some(json) = providers else {
         return Ok(provider::Catalog::default());
@@ -368,7 +369,7 @@ pub(crate) fn catalog(providers: Option<&JsonValue>) -> Result<provider::Catalog
 }
 
 impl GenerationSettings {
-    /// The core's settings: what is given here goes before `base`.
+    /// Converts to the core's settings; fields that are set here override `base`.
     pub(crate) fn over(
         self,
         base: &dialect::GenerationSettings,

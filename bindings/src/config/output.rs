@@ -4,24 +4,24 @@ use serde::Deserialize;
 use stepwell_core::tool;
 use stepwell_mirror::mirror;
 
-/// A typed answer: the turn ends with JSON that fits the schema, or has failed with `OutputInvalid`.
+/// A typed answer: the turn ends with JSON that fits the schema, or fails with `OutputInvalid`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, uniffi::Record)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct OutputType {
-    /// What the type is called; the model is told it: letters, digits, `_` and `-`.
+    /// The name of the type, which the model sees: letters, digits, `_` and `-`.
     pub name: String,
-    /// The JSON Schema. Its root may be anything: an object, a list, a union, a number.
+    /// The JSON Schema. The root may be anything: an object, a list, a union, a number.
     pub schema: JsonValue,
-    /// What the model is told of it, beside what the schema says.
+    /// A description for the model, in addition to the schema.
     #[uniffi(default = None)]
     pub description: Option<String>,
-    /// How the model is held to it; as its provider can if absent.
+    /// How the model is held to the type; as its provider can if absent.
     #[uniffi(default = None)]
     pub mode: Option<OutputMode>,
-    /// How often an answer that does not fit is asked for again; 2 if absent.
+    /// How often the model is asked again after an answer that does not fit; 2 if absent.
     #[uniffi(default = None)]
     pub retries: Option<u32>,
-    /// Whether the app decodes the answer too, after the schema was checked: with the effect `DecodeOutput`, or by an
+    /// Whether the app also decodes the answer, after the schema was checked: with the effect `DecodeOutput`, or by an
     /// `Agent` with its `output_decoder`.
     #[uniffi(default = false)]
     #[serde(default)]
@@ -37,10 +37,10 @@ mirror! {
 }
 
 impl OutputType {
-    /// The core's type.
+    /// Converts to the core's type.
     ///
     /// # Errors
-    /// The name or the schema is none.
+    /// The name or the schema is invalid.
     pub fn into_core(self) -> Result<tool::OutputType, StepwellError> {
         let schema = serde_json::from_str(self.schema.as_str()).map_err(|error| {
             let reason = format!("the schema of `{}` is no JSON: {error}", self.name);

@@ -6,7 +6,7 @@ use stepwell_core::{Usd, provider};
 use stepwell_mirror::mirror;
 
 mirror! {
-    /// What a model costs: US dollars for a million tokens.
+    /// The price of a model, in US dollars for a million tokens.
     #[derive(Clone, Debug, PartialEq, Deserialize, uniffi::Record)]
     #[serde(rename_all = "camelCase", deny_unknown_fields)]
     #[mirror(stepwell_llm::provider::ModelPrice)]
@@ -30,7 +30,7 @@ mirror! {
     }
 }
 
-/// The list price of a model, if Stepwell's table of prices has it.
+/// Returns the list price of a model, if Stepwell's table of prices has it.
 #[uniffi::export]
 pub fn model_price(provider: &str, model: &str) -> Option<ModelPrice> {
     provider::model_price(provider, model).map(Into::into)
@@ -61,7 +61,7 @@ impl ModelPrice {
     }
 }
 
-/// An amount that the app may have given under this name.
+/// Returns the amount that the app may have set under this name.
 pub(super) fn dollars(name: &str, amount: Option<f64>) -> Result<Option<Usd>, StepwellError> {
     amount.map(|amount| usd(name, amount)).transpose()
 }

@@ -2,12 +2,12 @@ use super::*;
 use crate::json_value::JsonValue;
 use crate::time::Duration;
 
-/// So many milliseconds.
+/// Returns a duration of this number of milliseconds.
 const fn millis(millis: u64) -> Duration {
     Duration::from_millis(millis)
 }
 
-/// As every language writes it out.
+/// The defaults as every language writes them out.
 pub(crate) fn limits() -> Limits {
     Limits {
         max_tool_rounds: 10,
@@ -29,7 +29,7 @@ pub(crate) fn limits() -> Limits {
     }
 }
 
-/// As every language writes it out.
+/// The defaults as every language writes them out.
 pub(crate) fn retry() -> RetryPolicy {
     RetryPolicy {
         attempts: 4,
@@ -42,7 +42,7 @@ pub(crate) fn retry() -> RetryPolicy {
     }
 }
 
-/// As every language writes it out.
+/// The defaults as every language writes them out.
 pub(crate) fn timeouts() -> Timeouts {
     Timeouts {
         silence: Some(millis(120_000)),
@@ -55,7 +55,7 @@ pub(crate) fn timeouts() -> Timeouts {
     }
 }
 
-/// As every language writes it out.
+/// The defaults as every language writes them out.
 pub(crate) fn device() -> DevicePolicy {
     DevicePolicy {
         background: None,
@@ -65,7 +65,7 @@ pub(crate) fn device() -> DevicePolicy {
     }
 }
 
-/// As every language writes it out.
+/// The defaults as every language writes them out.
 pub(crate) fn context() -> ContextGuard {
     ContextGuard {
         window: None,
@@ -174,7 +174,7 @@ fn how_a_server_resumes_is_for_the_app_to_say() {
     }
 }
 
-/// What a run knows of the agent, by what was said of it.
+/// Returns what a run knows of the agent with these options.
 fn ag_ui(said: AgUiOptions, providers: Option<&str>) -> dialect::AgUiOptions {
     let config = RunConfig {
         provider: if providers.is_some() {
@@ -267,7 +267,7 @@ fn a_name_that_there_is_not_is_an_error() {
     assert!(error.to_string().contains("max_tool_rounds"), "{error}");
 }
 
-/// What is JSON text in a record is itself in JSON.
+/// JSON text in a record is a JSON value in the record's JSON.
 #[test]
 fn a_configuration_is_read_from_json() {
     let said = r#"{
@@ -326,7 +326,7 @@ fn a_configuration_is_read_from_json() {
     }
 }
 
-/// What is left out is the default, and `null` is none, or an error where there is no none.
+/// A field that is left out has its default; `null` means none, or is an error where none is not allowed.
 #[test]
 fn absent_is_the_default_and_null_is_none() {
     fn read<T: serde::de::DeserializeOwned>(said: &str) -> T {

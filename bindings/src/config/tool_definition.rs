@@ -8,11 +8,11 @@ use stepwell_core::tool::Tool;
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, uniffi::Record)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ToolDefinition {
-    /// What the model calls it by: 1 to 64 letters, digits, `_` and `-`.
+    /// The name that the model calls the tool by: 1 to 64 letters, digits, `_` and `-`.
     pub name: String,
-    /// What it does and when to use it, for the model.
+    /// What the tool does and when to use it, for the model.
     pub description: String,
-    /// The JSON Schema of its arguments, as JSON text; a tool without arguments if absent.
+    /// The JSON Schema of the arguments, as JSON text; a tool without arguments if absent.
     #[uniffi(default = None)]
     #[serde(default)]
     pub parameters: Option<JsonValue>,
@@ -20,16 +20,16 @@ pub struct ToolDefinition {
     #[uniffi(default = false)]
     #[serde(default)]
     pub requires_approval: bool,
-    /// Whether running it twice does no more than running it once. Only such a tool is run again after a crash.
+    /// Whether running the tool twice does no more than running it once. Only such a tool is run again after a crash.
     #[uniffi(default = false)]
     #[serde(default)]
     pub idempotent: bool,
-    /// Whether asking again with the same arguments makes sense, as for a tool that looks how far something has come.
-    /// Else the model is told when it goes in a circle.
+    /// Whether asking again with the same arguments makes sense, as for a tool that checks progress. A model that
+    /// repeats the same call of another tool is warned.
     #[uniffi(default = false)]
     #[serde(default)]
     pub repeatable: bool,
-    /// The longest it may take; the run's own limit if absent.
+    /// The longest that the tool may take; the run's own limit if absent.
     #[uniffi(default = None)]
     #[serde(rename = "timeoutMs")]
     pub timeout: Option<Duration>,

@@ -1,4 +1,4 @@
-//! What is otherwise for one turn than for the others of its agent.
+//! The options of one turn that differ from its agent's.
 
 use super::{GenerationSettings, Limits, OutputType, ToolDefinition, WhenBusy};
 use crate::error::StepwellError;
@@ -8,47 +8,47 @@ use std::fmt;
 use stepwell_core::run;
 use stepwell_core::tool::ToolRegistry;
 
-/// What one turn has otherwise than its configuration says; what is left out is as there.
+/// The options of one turn that differ from its configuration; an option that is left out is as in the configuration.
 ///
-/// It is stored with the turn, so that one which comes back goes on with it: but for the headers, which may be secret and
-/// are gone then, and the code of its tools, whose calls are answered as those of a tool without code.
+/// The options are stored with the turn, and a revived turn continues with them, except for two things. The headers may
+/// be secret and are not stored, and calls of the turn's own tools are answered as those of a tool without code.
 #[derive(Clone, Default, PartialEq, Deserialize, uniffi::Record)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 #[uniffi::export(Debug, Display)]
 pub struct TurnOptions {
-    /// The app's instructions, in the place of the configuration's.
+    /// The app's instructions, instead of the configuration's.
     #[uniffi(default = None)]
     pub instructions: Option<String>,
-    /// How the model is to answer: what is given here goes before what the configuration gives.
+    /// The settings for the model's answers; they override those of the configuration.
     #[uniffi(default = None)]
     pub settings: Option<GenerationSettings>,
-    /// How far the turn may go: all of it, in the place of the configuration's limits.
+    /// The limits of the turn, which replace all of the configuration's limits.
     #[uniffi(default = None)]
     pub limits: Option<Limits>,
     /// Which of the configuration's tools are on offer, by name; all of them if absent.
     #[uniffi(default = None)]
     pub tool_names: Option<Vec<String>>,
-    /// Tools of this turn's own, for a `RunMachine`; an `Agent` takes them with their code. One takes the place of the
-    /// configuration's tool of its name.
+    /// Tools of this turn only, for a `RunMachine`; an `Agent` takes them with their code. A tool replaces the
+    /// configuration's tool of the same name.
     #[uniffi(default = [])]
     pub tools: Vec<ToolDefinition>,
     /// The end user that the turn is for, as `GenerationSettings.user`.
     #[uniffi(default = None)]
     pub user: Option<String>,
-    /// What the answer is to be, in the place of the configuration's.
+    /// The type of the answer, instead of the configuration's.
     #[uniffi(default = None)]
     pub output: Option<OutputType>,
-    /// What happens if another turn of the thread is under way, instead of what the configuration says. It is not stored,
-    /// and a `RunMachine` has no use for it.
+    /// What happens if another turn of the thread is under way, instead of what the configuration says. Not stored, and
+    /// ignored by a `RunMachine`.
     #[uniffi(default = None)]
     pub when_busy: Option<WhenBusy>,
-    /// Headers to send besides, in the place of the configuration's of their names. They are not stored.
+    /// Additional headers, which replace the configuration's headers of the same names. They are not stored.
     #[uniffi(default)]
     pub headers: HashMap<String, String>,
 }
 
 impl fmt::Debug for TurnOptions {
-    /// Of the headers only the names: one of them may hold a key.
+    /// Prints only the names of the headers: one of them may hold a key.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let tools: Vec<_> = self.tools.iter().map(|tool| &tool.name).collect();
         let headers: Vec<_> = self.headers.keys().collect();
@@ -73,10 +73,10 @@ impl fmt::Display for TurnOptions {
 }
 
 impl TurnOptions {
-    /// The core's options of a turn that is else as `config` says.
+    /// Converts to the core's options of a turn, based on `config`.
     ///
     /// # Errors
-    /// A tool cannot be registered, a name is no tool's, or a header cannot be sent.
+    /// A tool cannot be registered, a name is that of no tool, or a header cannot be sent.
     pub fn into_core(self, config: &run::RunConfig) -> Result<run::TurnOptions, StepwellError> {
         let mut tools = ToolRegistry::new();
         for tool in self.tools {
@@ -85,7 +85,7 @@ impl TurnOptions {
         let settings = self
             .settings
             .map(|settings| settings.over(&config.settings));
-        // A map has no order; equal options are to give equal requests.
+        // A map has no order; equal options should give equal requests.
         let headers: BTreeMap<_, _> = self.headers.into_iter().collect();
         let options = run::TurnOptions {
             instructions: self.instructions,

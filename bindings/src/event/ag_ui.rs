@@ -13,12 +13,13 @@ use stepwell_core::event::MessageContent;
 use stepwell_mirror::mirror;
 
 mirror! {
-    /// What the user is shown of a turn. From `Started` to `Completed` it is one unbroken turn, however many hops it
-    /// takes.
+    /// The events of a turn that the user is shown. From `Started` to `Completed` it is one unbroken turn, however many
+    /// hops the turn takes.
     ///
-    /// Beside the events of the turn itself these are the AG-UI events of its streams, with AG-UI's names: text, reasoning,
-    /// tool calls, state and the rest. In JSON those are written as AG-UI has them, and so is what has more there than here.
-    // The pieces of text stand first since readers of this enum in some languages try one variant after the other.
+    /// In addition to the events of the turn itself, these are the AG-UI events of its streams, with AG-UI's names:
+    /// text, reasoning, tool calls, state and the rest. In JSON the AG-UI events have AG-UI's form, with the fields
+    /// that are left out here.
+    // The deltas of text come first, since readers of this enum in some languages try one variant after the other.
     #[derive(Clone, Debug, PartialEq, Serialize, uniffi::Enum)]
     #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
     #[mirror(
@@ -30,53 +31,53 @@ mirror! {
     pub enum Event {
         // The events of the turn itself.
         - AgUi => payload.into(),
-        /// A tool call moved on.
+        /// A tool call changed its status.
         ..ToolCallUpdate,
-        /// What new pieces of a tool call's arguments say, parsed; only with `RunConfig.partial_arguments`. Applied in order,
-        /// beginning with `null`, the changes make the value of what came so far. A change of the whole (path `""`) begins
-        /// anew.
+        /// The values in new deltas of a tool call's arguments; only with `RunConfig.partial_arguments`. Applied in
+        /// order, beginning with `null`, the changes build the value of the arguments received so far. A change of the
+        /// whole value (path `""`) starts again.
         ..PartialArguments,
         Retrying {
-            /// How long until then.
+            /// The time until then.
             delay,
         },
         AnswerDropped {
             /// The effect's id.
             effect,
         },
-        /// The agent asks the user; the turn rests until it is resumed.
+        /// The agent asks the user; the turn is idle until it is resumed.
         Interrupted,
         Completed {
-            /// How it ended.
+            /// How the turn ended.
             outcome: Outcome = payload.into(),
         },
         SteeringRefused {
-            /// The message, whole: an AG-UI message in JSON.
+            /// The complete message: an AG-UI message in JSON.
             message,
             reason,
             /// The same in a sentence.
             explanation: String = reason.to_string(),
         },
         WaitingForNetwork {
-            /// How long at most.
+            /// The longest possible wait.
             up_to,
         },
-        /// What new pieces of the typed answer say, parsed while it streams. Applied in order, beginning with `null`, the
-        /// changes make the value of what came so far; each is final. An answer that is asked for again begins again, with an
-        /// `Add` of the whole (path `""`). Nothing of it is checked yet.
+        /// The values in new deltas of the typed answer, parsed while the answer streams. Applied in order, beginning
+        /// with `null`, the changes build the value received so far; each change is final. An answer that is asked for
+        /// again starts again, with an `Add` of the whole value (path `""`). No value is checked yet.
         ..PartialOutput,
         OutputRefused {
-            /// What the model is told, where the answer was no call of the final tool: an AG-UI user message of the app's, with
-            /// `correction` in its metadata, which the history has from now on.
+            /// The message to the model, where the answer was no call of the final tool: an AG-UI user message with
+            /// `correction` in its metadata, which is in the history from now on.
             correction,
         },
         ..ToolProgress,
-        /// A running tool shows what it has so far, in the place of what it showed before.
+        /// A running tool shows its partial result, which replaces the previous one.
         ..ToolPartialResult {
             - output,
             /// The text of the result so far.
             content: String = output.content.to_text(),
-            /// The whole of it where it is more than text: a JSON array of content parts.
+            /// The complete result so far where it is more than text: a JSON array of content parts.
             parts: Option<JsonValue> = parts(&output.content),
         },
         // Those of AG-UI.
@@ -93,7 +94,7 @@ mirror! {
         },
         #[serde(serialize_with = "reasoning_message")]
         ReasoningMessageStart { - role },
-        // Chunks are in the long form by now, and a hop's beginning and end are not the turn's.
+        // Chunks have been expanded by now, and a hop's beginning and end are not the turn's.
         - TextMessageChunk
             | ToolCallChunk
             | ReasoningMessageChunk
@@ -105,18 +106,18 @@ mirror! {
                 kind: core.kind().to_owned(),
                 event: JsonValue::of(&core),
             },
-        /// An event of a type that this version does not know, kept as it came.
+        /// An event of a type that this version does not know, kept unchanged.
         #[serde(skip)]
         + Unknown {
-            /// Its `type`.
+            /// The `type` of the event.
             kind: String,
-            /// All of it: a JSON object.
+            /// The complete event: a JSON object.
             event: JsonValue,
         },
     }
 }
 
-/// The parts of a content that is more than text.
+/// Returns the parts of a content that is more than text.
 fn parts(content: &MessageContent) -> Option<JsonValue> {
     matches!(content, MessageContent::Parts(_)).then(|| JsonValue::of(content))
 }

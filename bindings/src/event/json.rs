@@ -1,4 +1,4 @@
-//! Events as JSON: AG-UI's as AG-UI has them, and those of the turn itself as the JSON API has them.
+//! Events as JSON: AG-UI's in AG-UI's form, and those of the turn itself in the form of the JSON API.
 
 use super::ag_ui::Event;
 use super::parts::EventCommon;
@@ -7,8 +7,8 @@ use serde::ser::{Error, SerializeMap};
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
-/// The event as a JSON object: an event of AG-UI as AG-UI has it, `{"type": "TEXT_MESSAGE_CONTENT", …}`, and one of the turn
-/// itself as the JSON API has it, `{"type": "toolCallUpdate", …}`.
+/// Returns the event as a JSON object: an event of AG-UI in AG-UI's form, `{"type": "TEXT_MESSAGE_CONTENT", …}`, and
+/// one of the turn itself in the form of the JSON API, `{"type": "toolCallUpdate", …}`.
 #[uniffi::export]
 #[must_use]
 pub fn event_to_json(event: Event) -> JsonValue {
@@ -79,7 +79,7 @@ pub(super) fn reasoning_message<S: Serializer>(
     .serialize(to)
 }
 
-/// The members of a JSON object, each by itself.
+/// Writes each member of a JSON object separately.
 pub(super) fn members<S: Serializer>(object: &Option<JsonValue>, to: S) -> Result<S::Ok, S::Error> {
     let object = object
         .as_ref()

@@ -1,4 +1,4 @@
-//! What the user is shown of a turn.
+//! The events of a turn that the user is shown.
 
 mod ag_ui;
 mod json;

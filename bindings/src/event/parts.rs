@@ -6,7 +6,7 @@ use stepwell_core::{conversation, tool};
 use stepwell_mirror::mirror;
 
 mirror! {
-    /// What any event of a stream may carry besides its own fields.
+    /// The fields that any event of a stream may carry in addition to its own.
     #[derive(Clone, Debug, PartialEq, Eq, Serialize, uniffi::Record)]
     #[serde(rename_all = "camelCase")]
     #[mirror(stepwell_agui::event::Common)]
@@ -43,50 +43,50 @@ mirror! {
     #[mirror(stepwell_llm::tool::ToolFailureKind, both)]
     pub enum ToolFailureKind;
 
-    /// What new pieces of a tool call's arguments changed in their value. `path` is a JSON Pointer (RFC 6901), `""` for the
-    /// whole.
+    /// A change that a new delta made to the value of a tool call's arguments. `path` is a JSON Pointer (RFC 6901),
+    /// `""` for the whole value.
     #[derive(Clone, Debug, PartialEq, Eq, Serialize, uniffi::Enum)]
     #[serde(tag = "op", rename_all = "camelCase", rename_all_fields = "camelCase")]
     #[mirror(stepwell_llm::tool::OwnedChange)]
     pub enum ArgumentsChange {
-        /// A member, or the next element of an array, begins. A number, `true`, `false` or `null` is whole; a string, array
-        /// or object is empty, and grows until its `End`.
+        /// A member, or the next element of an array, begins. A number, `true`, `false` or `null` is complete; a
+        /// string, array or object is empty, and grows until its `End`.
         Add {
-            /// Where.
+            /// Where the value is added.
             path,
-            /// The value it begins with: any JSON.
+            /// The initial value: any JSON.
             value,
         },
         /// A string grows.
         Append,
-        /// A string, array or object is whole.
+        /// A string, array or object is complete.
         End,
-        /// The arguments are complete, and a key that came twice has another value than was said.
+        /// The arguments are complete, and a key that occurred twice has another value than reported before.
         Replace,
     }
 }
 
-/// Where a tool call stands.
+/// The status of a tool call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, uniffi::Enum)]
 #[serde(rename_all = "camelCase")]
 pub enum ToolCallStatus {
-    /// Its arguments are still coming.
+    /// The arguments are still arriving.
     Streaming,
-    /// Its arguments are whole; it has not begun.
+    /// The arguments are complete; the call has not begun.
     Pending,
     /// The user is asked.
     AwaitingApproval,
-    /// The app runs it.
+    /// The app runs the tool.
     Executing,
-    /// Its result comes later: in minutes, or days.
+    /// The result comes later: in minutes, or days.
     Deferred,
-    /// It gave a result.
+    /// The tool returned a result.
     Completed,
-    /// It gave an error.
+    /// The tool returned an error.
     Failed,
-    /// The user said no.
+    /// The user denied the call.
     Denied,
-    /// It was cancelled.
+    /// The call was cancelled.
     Cancelled,
 }
 
@@ -104,18 +104,18 @@ same!(
     }
 );
 
-/// What came of a tool call.
+/// The result of a tool call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, uniffi::Enum)]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum ToolResult {
-    /// It gave a result.
+    /// The tool returned a result.
     Finished {
         /// The text of the result.
         content: String,
     },
-    /// It gave nothing back; the model is shown why.
+    /// The tool returned nothing; the model is shown why.
     Failed {
-        /// What kind of failure it is.
+        /// The kind of the failure.
         kind: ToolFailureKind,
         /// What went wrong.
         message: String,

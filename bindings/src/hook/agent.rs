@@ -12,18 +12,19 @@ use stepwell_core::run;
 #[uniffi::export(foreign)]
 #[async_trait::async_trait]
 pub trait Hook: Send + Sync {
-    /// Looks. An error, or an exception, fails the turn with the hook's name. When the turn is cancelled, so is the call.
+    /// Inspects the subject. An error, or an exception, fails the turn with the hook's name. When the turn is
+    /// cancelled, so is the call.
     async fn look(&self, subject: HookSubject) -> Result<HookAnswer, CallbackError>;
 }
 
 /// A hook with its code.
 #[derive(Clone, uniffi::Record)]
 pub struct AgentHook {
-    /// Its name, for refusals.
+    /// The hook's name, for refusals.
     pub name: String,
-    /// When it is asked.
+    /// The moments when the hook is asked.
     pub moments: Vec<HookMoment>,
-    /// Its code.
+    /// The code of the hook.
     pub hook: Arc<dyn Hook>,
 }
 
@@ -48,7 +49,7 @@ impl stepwell_io::HookHandler for Hooking {
     }
 }
 
-/// What a hook is to look at. A task that is dropped without an answer counts as failed.
+/// A subject for a hook to inspect. A task that is dropped without an answer counts as failed.
 #[derive(Debug, uniffi::Object)]
 pub struct HookTask {
     pub(crate) id: u64,
@@ -59,22 +60,22 @@ pub struct HookTask {
 
 #[uniffi::export]
 impl HookTask {
-    /// Names the task in this process.
+    /// Returns the id of the task in this process.
     pub fn id(&self) -> u64 {
         self.id
     }
 
-    /// The hook's name.
+    /// Returns the hook's name.
     pub fn hook(&self) -> String {
         self.hook.clone()
     }
 
-    /// What it looks at.
+    /// Returns what the hook inspects.
     pub fn subject(&self) -> HookSubject {
         self.subject.clone()
     }
 
-    /// What it says. Says whether that was still wanted.
+    /// Takes the hook's answer. Returns whether the answer was still wanted.
     pub fn finish(&self, answer: HookAnswer) -> bool {
         self.reply.give(answer)
     }

@@ -1,4 +1,4 @@
-//! What the app tells a run: each input of the core is one method.
+//! The inputs of a run: each input of the core is one method.
 
 use super::start::{
     ResumeEntry, Start, any_json, entries, parse_message, parse_messages, parse_parts,
@@ -26,8 +26,8 @@ impl RunMachine {
         self.handle(Input::Start(Box::new(start)), now)
     }
 
-    /// The provider answered with any other status. `body` is the beginning of its answer, 64 KiB are plenty;
-    /// `retry_after` the wait that its `Retry-After` asks for.
+    /// The provider answered with any other status. `body` is the beginning of the answer, of which 64 KiB are plenty;
+    /// `retry_after` the wait that the answer's `Retry-After` asks for.
     #[uniffi::method(default(retry_after = None))]
     pub fn refused(
         &self,
@@ -46,7 +46,7 @@ impl RunMachine {
         self.handle(Input::Refused { effect, refusal }, now)
     }
 
-    /// Bytes of the body, as many as the transport gave, cut anywhere.
+    /// Bytes of the body, in chunks as the transport gave them, cut anywhere.
     pub fn receive(
         &self,
         effect: &str,
@@ -59,8 +59,8 @@ impl RunMachine {
     }
 }
 
-/// Each is a method: its name, in brackets the effect that it answers, its other arguments (behind the semicolon the one that
-/// may be left out, and comes last), and the input of the core.
+/// The inputs as a table. Each entry is a method: its name, in brackets the effect that it answers, its other arguments
+/// (after the semicolon the optional one, which comes last), and the input of the core.
 macro_rules! inputs {
     ($(
         $(#[$meta:meta])*
@@ -98,7 +98,7 @@ inputs! {
     ended[effect]() => Input::Ended { effect };
     /// The connection broke within the body.
     lost[effect](message: String) => Input::Lost { effect, message };
-    /// A tool gave a result: text, or JSON as text.
+    /// A tool returned a result: text, or JSON as text.
     tool_finished[effect](content: String) => finished(effect, Ok(content.into()));
     /// As `tool_finished`, with a result that is more than text: a JSON array of AG-UI content parts, such as pictures.
     tool_finished_parts[effect](parts: JsonValue) => finished(effect, Ok(parse_parts(parts)?));
@@ -109,82 +109,83 @@ inputs! {
     /// The tool has begun something whose result comes later, in minutes or days, with `tool_finished` or
     /// `tool_failed`.
     tool_deferred[effect]() => Input::ToolDeferred { effect };
-    /// A running tool says how far it has come, from 0 to 1 if that is known, and what it does now: the event
+    /// A running tool reports its progress, from 0 to 1 if that is known, and what it is doing: the event
     /// `ToolProgress`.
     tool_progress[effect](fraction: Option<f64>, message: Option<String>)
         => Input::ToolProgress { effect, fraction, message };
-    /// A running tool shows what it has so far, text or JSON as text, in the place of what it showed before: the event
+    /// A running tool shows its partial result, text or JSON as text, which replaces the previous one: the event
     /// `ToolPartialResult`. 256 KiB at most.
     tool_partial_result[effect](content: String)
         => Input::ToolPartialResult { effect, output: content.into() };
-    /// A running tool asks the user. The effects `AskUser` and then `AnswerTool` have the id `ask:HOP:INDEX:NUMBER`, with
-    /// the question's `number` among those of the call, counted from 0 each time that the tool is run. A tool that is run
-    /// again after a crash and asks the same at the same place is given the answer of before.
+    /// A running tool asks the user. The effects `AskUser` and then `AnswerTool` have the id `ask:HOP:INDEX:NUMBER`,
+    /// with the question's `number` among those of the call, counted from 0 each time that the tool is run. A tool that
+    /// is run again after a crash and asks the same question at the same place gets the earlier answer.
     tool_asks[effect](number: u32, question: Question)
         => Input::ToolAsks { effect, number, question: asked(question)? };
-    /// The user answered a tool's question, with any JSON. If it does not fit the question's schema, that is an
-    /// `InvalidArgument`, and it is still asked.
+    /// The user answered a tool's question, with any JSON. An answer that does not fit the question's schema is an
+    /// `InvalidArgument`, and the question stays open.
     answer[effect](value: JsonValue)
         => answered(effect, UserAnswer::Given { value: any_json("the answer", value)? });
     /// The user does not answer a tool's question. The reason is for the tool.
     decline[effect](reason: Option<String>) => answered(effect, UserAnswer::Declined { reason });
-    /// The user allows the call. With `arguments` it is run with these in the place of the model's, and the
-    /// model is told; if they do not fit the tool, that is an `InvalidArgument`, and the call is still asking.
+    /// The user allows the call. With `arguments` the call is run with these instead of the model's, and the model is
+    /// informed; arguments that do not fit the tool are an `InvalidArgument`, and the approval stays open.
     #[uniffi::method(default(arguments = None))]
     approve[effect](; arguments: Option<JsonValue>) => decided(effect, approved(arguments));
     /// The user does not allow the call. The reason is for the model to read.
     deny[effect](reason: Option<String>) => decided(effect, Decision::Denied { reason });
-    /// The conversation is to go on with these of its messages. The history stays whole; the others are left out of this
-    /// turn's requests. What belongs together stays together: a call with its results, and the reasoning before them;
-    /// the last question and the last message stay too. The model is told `summary` in the place of the others.
+    /// The app shortened the conversation to these messages. The history stays complete; the other messages are left
+    /// out of this turn's requests. What belongs together stays together: a call with its results, and the reasoning
+    /// before them. The last question and the last message stay too. The model gets `summary` instead of the others.
     #[uniffi::method(default(summary = None))]
     context_trimmed[effect](keep: Vec<String>; summary: Option<String>) => trimmed(effect, keep, summary);
     /// The app has no way to shorten the conversation: the turn fails.
     context_not_trimmed[effect](message: String) => Input::ContextNotTrimmed { effect, message };
-    /// The app has decoded the typed answer: it counts.
+    /// The app decoded the typed answer, which is accepted.
     output_decoded[effect]() => Input::OutputDecoded { effect };
-    /// The app cannot decode the typed answer. The reason is for the model to read, which is asked again if it may be.
+    /// The app cannot decode the typed answer. The model reads the reason, and is asked again if retries are left.
     output_refused[effect](reason: String) => Input::OutputRefused { effect, reason };
-    /// The key of the next request, and headers to send besides. Neither is stored.
+    /// The key of the next request, and additional headers. Neither is stored.
     #[uniffi::method(default(headers))]
     authorized[effect](key: Option<String>; headers: HashMap<String, String>)
         => Input::Authorized { effect, authorization: authorization(key, headers) };
     /// The app has no credentials for the next request: the turn fails.
     not_authorized[effect](message: String) => Input::NotAuthorized { effect, message };
-    /// A hook has looked. An answer that changes something else than it was asked about is none to the effect.
+    /// A hook answered. An answer that changes something other than the hook's subject is not an answer to the effect.
     hook_answered[effect](answer: HookAnswer) => Input::HookAnswered { effect, answer: answer.into() };
     /// Blocks are stored.
     persisted[effect]() => Input::Persisted { effect };
     /// Blocks could not be stored.
     persist_failed[effect](message: String) => Input::PersistFailed { effect, message };
-    /// The user answered the agent's questions, all of them.
+    /// The user answered all of the agent's questions.
     resume[](answers: Vec<ResumeEntry>) => Input::Resume(entries(answers)?);
-    /// The user stops the turn. What is over stays as it is.
+    /// The user stops the turn. Results that are complete stay as they are.
     cancel[]() => Input::Cancel;
-    /// The user stops one call. The others go on, and the model is told.
+    /// The user stops one call. The other calls continue, and the model is informed.
     cancel_call[](call: CallKey) => Input::CancelCall { call: call.into() };
-    /// The user types during the turn. The message waits until the next hop begins, and is answered in this turn; if
-    /// it cannot be, the event `SteeringRefused` gives it back, also when the turn has ended meanwhile. `message_id` is
-    /// unique in the thread.
+    /// The user sends a message during the turn. The message waits until the next hop begins, and is answered in this
+    /// turn; if that is not possible, the event `SteeringRefused` returns the message, also when the turn has ended
+    /// meanwhile. `message_id` is unique in the thread.
     steer[](message_id: String, text: String) => Input::Steer(Box::new(Message::user(message_id, text)));
     /// As `steer`, with an AG-UI message in JSON, where it is more than text.
     steer_message[](message: JsonValue) => Input::Steer(Box::new(parse_message(message)?));
-    /// What the user was shown by a host that died, as AG-UI messages in JSON: for a run that was revived, before any
-    /// other input. What the run does not know of it stays, marked with `metadata.cut`, and the answer is asked for anew.
+    /// The messages that the user was shown by a host that died, as AG-UI messages in JSON: for a run that was revived,
+    /// before any other input. What the run does not know of them stays, marked with `metadata.cut`, and the answer is
+    /// asked for again.
     shown[](messages: JsonValue) => Input::Shown(parse_messages("what was shown", messages)?);
     /// The app goes to the background; see `DevicePolicy`. Like `entered_foreground`, `network_lost` and
-    /// `network_available`, it is taken in every state, and harmless when repeated.
+    /// `network_available`, this input is accepted in every state, and harmless when repeated.
     entered_background[]() => Input::EnteredBackground;
     /// The app is in the foreground again.
     entered_foreground[]() => Input::EnteredForeground;
     /// The network that the server is reached over is gone.
     network_lost[]() => Input::NetworkLost;
-    /// There is a network, or another one took the place of the one before.
+    /// There is a network, or another one replaced it.
     network_available[]() => Input::NetworkAvailable;
-    /// The app goes away: the outputs stop what it has begun, and give back what the user typed. The turn does not end
-    /// by it: it can go on elsewhere, by `revive` from the `snapshot`. Each later input is a `Misuse`.
+    /// The app releases the run: the outputs stop the work that the run began, and return what the user typed. The turn
+    /// does not end: it can continue elsewhere, by `revive` from the `snapshot`. Each later input is a `Misuse`.
     dispose[]() => Input::Dispose;
-    /// Time has passed: what is due is done.
+    /// Time has passed: the run handles the timers that are due.
     timeout[]() => Input::Timeout;
 }
 
@@ -228,7 +229,7 @@ fn trimmed(effect: EffectId, keep: Vec<String>, summary: Option<String>) -> Inpu
     }
 }
 
-/// A map has no order; equal headers are to give equal requests.
+/// A map has no order; equal headers should give equal requests.
 fn authorization(key: Option<String>, headers: HashMap<String, String>) -> Authorization {
     let headers: BTreeMap<_, _> = headers.into_iter().collect();
     Authorization {

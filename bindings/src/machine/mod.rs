@@ -24,20 +24,20 @@ use stepwell_core::run::{self, EffectId, Input, Output};
 
 /// A turn without any IO: the app owns the network, the tools, the clock and the store.
 ///
-/// Each input is one call, and each call gives back all that came of it in one batch: what to show and what to do. Carry
-/// out each effect, and answer it by its id. Time is an argument. Call `timeout` when
-/// `wake_at` of the latest batch has come.
+/// Each input is one call, and each call returns all of its outputs in one batch: what to show and what to do. Carry
+/// out each effect, and answer it by its id. Time is an argument. Call `timeout` when `wake_at` of the latest batch has
+/// come.
 ///
-/// The host's loop: `start`; for an `OpenStream` send the request and call `opened`, then `receive` for every piece of
+/// The host's loop: `start`; for an `OpenStream` send the request and call `opened`, then `receive` for every chunk of
 /// the body, then `ended` (or `refused`, `connection_failed`, `lost`); for a `RunTool` run the tool and call
 /// `tool_finished` or `tool_failed`; until an event `Completed` comes.
 ///
-/// A tool whose result comes in minutes or days answers with `tool_deferred`. Once `is_resting` says so, store the
-/// snapshot and let go of the run; `revive` it when the result is there, ask `awaited_result` for the effect, and call
-/// `tool_finished`.
+/// A tool whose result comes in minutes or days answers with `tool_deferred`. Once `is_resting` returns `true`, store
+/// the snapshot and release the run; `revive` the run when the result is there, ask `awaited_result` for the effect,
+/// and call `tool_finished`.
 ///
-/// What the device does, say at any time: `entered_background`, `network_lost` and their opposites. An app that goes
-/// away calls `dispose`, and carries out what that gives.
+/// Changes of the device may be reported at any time: `entered_background`, `network_lost` and their opposites. An app
+/// that goes away calls `dispose`, and carries out the resulting effects.
 #[derive(Debug, uniffi::Object)]
 pub struct RunMachine {
     inner: Mutex<Inner>,
@@ -46,17 +46,16 @@ pub struct RunMachine {
 #[derive(Debug)]
 struct Inner {
     run: GuardedRun,
-    /// Outputs that came of no input, or of one that was refused.
+    /// Outputs without an input, or of an input that was refused.
     held: Outputs,
 }
 
 #[uniffi::export]
 impl RunMachine {
-    /// A run that is ready to start, on a conversation as it stands.
+    /// Creates a run that is ready to start, on an existing conversation.
     ///
-    /// `history` is a JSON array of AG-UI messages, oldest first; `shared_state` the state shared with an AG-UI
-    /// agent: any JSON.
-    /// With `journal` all inputs are written down, for `take_journal`.
+    /// `history` is a JSON array of AG-UI messages, oldest first; `shared_state` the state shared with an AG-UI agent:
+    /// any JSON. With `journal` all inputs are recorded, for `take_journal`.
     #[uniffi::constructor(default(history = None, shared_state = None, journal = false))]
     pub fn new(
         config: RunConfig,
@@ -71,19 +70,19 @@ impl RunMachine {
         Ok(Self::of(run))
     }
 
-    /// A stored run in the same process, which was suspended and goes on: what the app was given to do, it still does.
-    /// Take `poll_outputs` first.
+    /// Restores a run that was suspended and continues in the same process: the app still carries out the effects that
+    /// it has received. Take `poll_outputs` first.
     #[uniffi::constructor]
     pub fn restore(snapshot: &str, config: RunConfig) -> Result<Arc<Self>, StepwellError> {
         let config = Arc::new(config.into_core()?);
         GuardedRun::restore(snapshot, config).map(Self::of)
     }
 
-    /// A stored run whose process died. A request that had shown nothing goes out again; a stream that was open is
-    /// resumed where the server can, else what was shown of the answer stays, marked as cut, and it is asked for anew; a
-    /// tool that had begun is run again only if it says that it is idempotent, and else the model is told that its outcome
-    /// is unknown. `DevicePolicy.killed` may end the turn instead. Take `poll_outputs` first. With `journal` all further
-    /// inputs are written down, in a journal of their own.
+    /// Revives a stored run whose process died. A request that had shown nothing is sent again. A stream that was open
+    /// is resumed where the server can; if not, what was shown of the answer stays, marked as cut, and the answer is
+    /// asked for again. A tool that had begun is run again only if it is idempotent; for other tools the model is
+    /// informed that the outcome is unknown. `DevicePolicy.killed` may end the turn instead. Take `poll_outputs` first.
+    /// With `journal` all further inputs are recorded, in a journal of their own.
     #[uniffi::constructor(default(journal = false))]
     pub fn revive(
         snapshot: &str,
@@ -95,9 +94,9 @@ impl RunMachine {
         GuardedRun::revive(snapshot, &config, now.into(), journal).map(Self::of)
     }
 
-    /// A stored run whose process died, as `revive` gives it, from what a store has of it: the newest `checkpoint` of the
-    /// `turn`, and the `turns` of its thread, or those on the path to it alone. They are read at one time: a turn with
-    /// more blocks than were stored with its checkpoint, or with fewer, is refused.
+    /// Revives a stored run whose process died, as `revive` does, from a store's data: the newest `checkpoint` of the
+    /// `turn`, and the `turns` of its thread, or only those on the path to it. Read all of them at one time: a turn
+    /// with more blocks than were stored with its checkpoint, or with fewer, is refused.
     #[uniffi::constructor(default(journal = false))]
     pub fn revive_from(
         checkpoint: &str,
@@ -114,7 +113,7 @@ impl RunMachine {
     }
 }
 
-/// The core's form of stored turns.
+/// Converts stored turns to the core's form.
 fn stored_turns(
     turns: Vec<TurnRecord>,
 ) -> Result<Vec<stepwell_core::session::Turn>, StepwellError> {
@@ -137,7 +136,7 @@ impl RunMachine {
         })
     }
 
-    /// Panics are caught while the lock is held, so a poisoned one is no more broken than the run says.
+    /// A poisoned lock is safe to use: panics are caught while the lock is held, and the run records that it broke.
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -154,14 +153,14 @@ impl RunMachine {
         let wake_at = run.handle(input, |output| match output {
             Output::Event(event) => held.events.push(Event::from(event)),
             Output::Effect(id, effect) => held.effects.push(Effect::new(id, effect)),
-            // No configuration of these asks for it.
+            // No configuration of the bindings asks for this output.
             Output::Moved(_) => {}
         })?;
         held.wake_at = wake_at.map(Into::into);
         Ok(std::mem::take(held))
     }
 
-    /// Nothing if the run is broken.
+    /// Reads the run; returns none if the run is broken.
     fn read<T>(&self, look: impl FnOnce(&run::RunMachine) -> T) -> Option<T> {
         self.lock().run.read(look).ok()
     }

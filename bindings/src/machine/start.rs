@@ -1,4 +1,4 @@
-//! What a turn begins with.
+//! The start of a turn.
 
 use crate::config::TurnOptions;
 use crate::error::StepwellError;
@@ -16,23 +16,23 @@ use stepwell_core::tool::ToolOutput;
 pub struct Start {
     /// The turn's id, and its first hop's run id, unless the backend makes that (`RunIds.Host`). Unique in the thread.
     pub run_id: String,
-    /// The run that the first hop's continues, for backends that are told.
+    /// The run that the first hop's run continues, for backends that need it.
     #[uniffi(default = None)]
     pub parent_run_id: Option<String>,
     /// What the user says.
     #[uniffi(default = None)]
     pub text: Option<String>,
-    /// What the user says as an AG-UI message in JSON, in the place of text and parts. With neither, the turn goes on
-    /// from a history that ends with something the model is to answer.
+    /// What the user says as an AG-UI message in JSON, instead of text and parts. With neither, the turn continues from
+    /// a history whose last message the model should answer.
     #[uniffi(default = None)]
     pub message: Option<JsonValue>,
     /// The answers to the interrupts that an earlier turn of an AG-UI agent ended with.
     #[uniffi(default)]
     pub resume: Vec<ResumeEntry>,
-    /// What is otherwise for this turn than the configuration says.
+    /// The options of this turn that differ from the configuration.
     #[uniffi(default)]
     pub options: TurnOptions,
-    /// What comes behind the text, in order: media, and texts between them.
+    /// The parts that follow the text, in order: media, and texts between them.
     #[uniffi(default)]
     pub parts: Vec<ContentPart>,
 }
@@ -40,9 +40,9 @@ pub struct Start {
 /// The user's answer to one `Interrupt`.
 #[derive(Clone, Debug, PartialEq, Eq, uniffi::Record)]
 pub struct ResumeEntry {
-    /// The interrupt it answers.
+    /// The interrupt that the entry answers.
     pub interrupt_id: String,
-    /// Whether it was answered or waved away.
+    /// Whether the interrupt was answered or dismissed.
     pub status: ResumeStatus,
     /// The answer: any JSON.
     #[uniffi(default = None)]
@@ -54,11 +54,11 @@ pub struct ResumeEntry {
 pub enum ResumeStatus {
     /// Answered, with a payload.
     Resolved,
-    /// Waved away.
+    /// Dismissed.
     Cancelled,
 }
 
-/// The conversation that an app gives as JSON.
+/// Reads the conversation that an app passes as JSON.
 pub(crate) fn conversation(
     history: Option<JsonValue>,
     shared_state: Option<JsonValue>,
@@ -71,7 +71,7 @@ pub(crate) fn conversation(
     })
 }
 
-/// Messages that an app gives as JSON.
+/// Reads messages that an app passes as JSON.
 pub(crate) fn parse_messages(what: &str, json: JsonValue) -> Result<Vec<Message>, StepwellError> {
     serde_json::from_str(&json.into_text()).map_err(|error| {
         let reason = format!("{what} is no JSON array of AG-UI messages: {error}");
@@ -86,7 +86,7 @@ pub(crate) fn any_json(what: &str, json: JsonValue) -> Result<serde_json::Value,
     })
 }
 
-/// An AG-UI message that an app gives as JSON.
+/// Reads an AG-UI message that an app passes as JSON.
 pub(crate) fn parse_message(json: JsonValue) -> Result<Message, StepwellError> {
     serde_json::from_str(&json.into_text()).map_err(|error| {
         let reason = format!("the message is no AG-UI message: {error}");
@@ -94,7 +94,7 @@ pub(crate) fn parse_message(json: JsonValue) -> Result<Message, StepwellError> {
     })
 }
 
-/// A tool's result that an app gives as JSON.
+/// Reads a tool's result that an app passes as JSON.
 pub(crate) fn parse_parts(json: JsonValue) -> Result<ToolOutput, StepwellError> {
     let parts: Vec<event::ContentPart> =
         serde_json::from_str(&json.into_text()).map_err(|error| {
@@ -131,7 +131,7 @@ same!(
 );
 
 impl Start {
-    /// The core's start of a turn that is else as `config` says.
+    /// Converts to the core's start of a turn, based on `config`.
     pub(crate) fn into_core(self, config: &run::RunConfig) -> Result<run::Start, StepwellError> {
         let text = match self.text {
             None if !self.parts.is_empty() => Some(String::new()),

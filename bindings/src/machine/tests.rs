@@ -91,7 +91,7 @@ fn what_a_refused_call_had_drained_comes_with_the_next() {
     assert!(matches!(outputs.effects[..], [Effect::OpenStream { .. }]));
 }
 
-/// The methods that tell a run this input: one that has none does not compile.
+/// Calls the methods for this input: an input without a method does not compile.
 fn tell(run: &RunMachine, input: &Input<'_>) -> Vec<Result<Outputs, StepwellError>> {
     let words = || "Words.".to_owned();
     match input {
@@ -166,12 +166,12 @@ fn tell(run: &RunMachine, input: &Input<'_>) -> Vec<Result<Outputs, StepwellErro
         Input::OutputDecoded { .. } => vec![run.output_decoded("output:0", at(1))],
         Input::OutputRefused { .. } => vec![run.output_refused("output:0", words(), at(1))],
         Input::Timeout => vec![run.timeout(at(1))],
-        // All others are refused after it.
+        // A disposed run refuses all other inputs.
         Input::Dispose => vec![run.dispose(at(1))],
     }
 }
 
-/// Inputs of the same fields could be taken for each other.
+/// Inputs with the same fields could be mistaken for each other.
 #[test]
 fn each_method_is_the_input_of_its_name() {
     let effect = run::EffectId::Open { hop: 0, attempt: 0 };
@@ -286,7 +286,7 @@ fn each_method_is_the_input_of_its_name() {
         Input::Timeout,
     ];
     run.dispose(at(1)).unwrap();
-    // A run that was disposed of names each input that it refuses.
+    // A disposed run names each input that it refuses.
     for input in inputs {
         for told in tell(&run, &input) {
             let Err(StepwellError::Misuse { reason, advice }) = told else {

@@ -2,12 +2,12 @@ use crate::effect::CallKey;
 use crate::hook::HookMoment;
 use stepwell_core::run;
 
-/// What a timer of a run is for.
+/// The purpose of a run's timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, uniffi::Enum)]
 pub enum TimerKey {
     /// The model has been silent for too long.
     Silence,
-    /// A failed request is to be tried again.
+    /// A failed request should be retried.
     Retry,
     /// A tool has taken too long.
     Tool {
@@ -23,24 +23,24 @@ pub enum TimerKey {
     },
     /// The network has been away for too long.
     Network,
-    /// The answer is over, and its stream was left open long enough.
+    /// The answer is over, and its stream was left open for the allowed time.
     Closing,
     /// The app has taken too long to decode the typed answer.
     Output,
-    /// The app has taken too long to give the credentials of a request.
+    /// The app has taken too long to supply the credentials of a request.
     Credentials,
     /// The user has taken too long to answer a tool's question.
     Question {
         /// The call that asks.
         call: CallKey,
-        /// The question's place among those of the call, from 0.
+        /// The question's number among those of the call, from 0.
         number: u32,
     },
     /// A hook has taken too long.
     Hook {
-        /// What it was asked about.
+        /// The subject of the hook.
         moment: HookMoment,
-        /// The call, where it is about one.
+        /// The call, if the subject is one.
         call: Option<CallKey>,
     },
 }

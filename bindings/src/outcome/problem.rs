@@ -1,4 +1,4 @@
-//! What kept a turn from a whole answer, as a value and as an error to throw.
+//! What kept a turn from a complete answer, as a value and as an error to throw.
 
 use super::Outcome;
 #[cfg(feature = "agent")]
@@ -8,13 +8,13 @@ use stepwell_core::run;
 use stepwell_mirror::mirror;
 
 mirror! {
-    /// What kept a turn from a whole answer.
+    /// What kept a turn from a complete answer.
     #[derive(Clone, Debug, PartialEq, Eq, Serialize, uniffi::Record)]
     #[serde(rename_all = "camelCase")]
     #[mirror(stepwell_core::run::Problem)]
     pub struct Problem {
         - is_retryable,
-        /// Whether the same may go well another time.
+        /// Whether a later attempt may succeed.
         retryable: bool = is_retryable,
     }
 
@@ -26,7 +26,8 @@ mirror! {
 
 #[cfg(feature = "agent")]
 mirror! {
-    /// What is thrown where a turn is waited for that has no whole answer, by kind. Each has the turn as it ended.
+    /// The error that is thrown when a turn ends without a complete answer, by kind. Each error has the turn as it
+    /// ended.
     #[derive(Clone, Debug, PartialEq, thiserror::Error, uniffi::Error)]
     #[uniffi::export(Display)]
     #[mirror(
@@ -40,13 +41,13 @@ mirror! {
     pub enum TurnError;
 }
 
-/// What kept a turn from a whole answer; nothing if the answer is whole.
+/// Returns what kept a turn from a complete answer; none if the answer is complete.
 #[uniffi::export]
 pub fn problem_of(outcome: Outcome) -> Option<Problem> {
     run::Outcome::from(outcome).problem().map(Into::into)
 }
 
-/// The turn, if its answer is whole; else what kept it from that is thrown.
+/// Returns the turn if its answer is complete; otherwise throws what kept the turn from a complete answer.
 #[cfg(feature = "agent")]
 #[uniffi::export]
 #[allow(

@@ -1,4 +1,4 @@
-//! Sessions: what a store keeps of a conversation, and how the user is shown it.
+//! Sessions: what a store keeps of a conversation, and how the user sees the conversation.
 
 mod record;
 #[cfg(feature = "uniffi")]

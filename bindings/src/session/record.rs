@@ -9,31 +9,31 @@ use stepwell_core::{run, session};
 use stepwell_mirror::mirror;
 
 mirror! {
-    /// A turn as it is stored: what the user said, and the blocks that came of it.
+    /// A turn as it is stored: the user's message, and the blocks that followed.
     #[derive(Clone, Debug, PartialEq, Eq, Deserialize, uniffi::Record)]
     #[serde(rename_all = "camelCase")]
     #[mirror(stepwell_core::session::Turn, own)]
     pub struct TurnRecord {
-        /// The run id of its first hop.
+        /// The run id of the turn's first hop.
         id: RunId,
         /// The turn before it on its path; the first turns of a thread have none.
         parent: Option<RunId>,
-        /// What the user said, an AG-UI message in JSON; absent where the turn goes on from the history alone.
+        /// What the user said, an AG-UI message in JSON; absent where the turn continues from the history alone.
         message: Option<Message>,
-        /// The conversation before the turn, where the turns before it do not give it: JSON, as it was given to be stored.
+        /// The conversation before the turn, where the turns before it do not contain it: JSON, as it was stored.
         history: Option<Box<TurnHistory>>,
-        /// Where it stands.
+        /// The status of the turn.
         status: TurnStatus,
-        /// How it ended, once it has: JSON, as it was given to be stored.
+        /// How the turn ended, once it has: JSON, as it was stored.
         #[serde(skip)]
         outcome: Option<JsonValue> = outcome.as_ref().map(JsonValue::of),
-        /// When it began.
+        /// When the turn began.
         #[serde(rename = "createdAtMs")]
         created_at: Timestamp,
-        /// When something of it was last stored.
+        /// When something of the turn was last stored.
         #[serde(rename = "updatedAtMs")]
         updated_at: Timestamp,
-        /// Its blocks, in sequence.
+        /// The blocks of the turn, in sequence.
         blocks: Vec<TurnBlock>,
     }
 
@@ -50,7 +50,7 @@ mirror! {
     }
 }
 
-/// The core's form of a stored turn. The error says which part of it cannot be read.
+/// Converts to the core's form of a stored turn. The error names the part that cannot be read.
 impl TryFrom<TurnRecord> for session::Turn {
     type Error = String;
 

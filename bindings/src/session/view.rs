@@ -1,4 +1,4 @@
-//! A session as the user is shown it.
+//! A session as the user sees it.
 
 use super::TurnRecord;
 use crate::effect::TurnStatus;
@@ -12,7 +12,7 @@ use stepwell_core::session::{self, MessageBuilder, SessionError, TurnTree, ViewO
 use stepwell_mirror::mirror;
 
 mirror! {
-    /// A session as the user is shown it: the same after a reload as it was live.
+    /// A session as the user sees it: the same after a reload as live.
     #[derive(Clone, Debug, PartialEq, uniffi::Record)]
     #[mirror(stepwell_core::session::SessionView)]
     pub struct SessionView;
@@ -28,9 +28,10 @@ mirror! {
     #[mirror(stepwell_core::session::MessageView)]
     pub struct MessageView {
         role,
-        /// The text of what they say.
+        /// The text of the user's message.
         text: String = content.to_text(),
-        /// All of what they say: a JSON string, or a JSON array of AG-UI content parts where it is more than text.
+        /// The complete content of the user's message: a JSON string, or a JSON array of AG-UI content parts where it
+        /// is more than text.
         content,
     }
 
@@ -45,15 +46,15 @@ mirror! {
     #[derive(Clone, Debug, PartialEq, uniffi::Record)]
     #[mirror(stepwell_core::session::ToolExecution)]
     pub struct ToolExecution {
-        /// The arguments as the model wrote them: any JSON; a JSON string where they are none, or not whole yet.
+        /// The arguments as the model wrote them: any JSON; a JSON string where they are not JSON, or incomplete.
         args,
-        /// What came of it, once it is done: a JSON string, or a JSON array of AG-UI content parts.
+        /// The result of the call, once it is done: a JSON string, or a JSON array of AG-UI content parts.
         result,
     }
 }
 
-/// A session of stored turns, all of a thread or a path of it: the path to `turn`, or without one the path that ends
-/// last. For apps that store what a `RunMachine` gives them by themselves; a `SessionStore` has `view`.
+/// Returns a session from stored turns, all of a thread or of one path: the path to `turn`, or without one the path
+/// that ends last. For apps that themselves store what a `RunMachine` emits; a `SessionStore` has `view`.
 #[uniffi::export(default(turn = None))]
 pub fn session_view(
     turns: Vec<TurnRecord>,
@@ -63,8 +64,8 @@ pub fn session_view(
     Ok(view(turns, turn)?)
 }
 
-/// The conversation of stored turns, for the next run to begin with: a JSON array of AG-UI messages. Takes the turns as
-/// `session_view` does.
+/// Returns the conversation of stored turns, for the next run to begin with: a JSON array of AG-UI messages. Takes the
+/// turns as `session_view` does.
 #[uniffi::export(default(turn = None))]
 pub fn conversation_of(
     turns: Vec<TurnRecord>,
@@ -83,7 +84,7 @@ fn of_records(turns: Vec<TurnRecord>) -> Result<Vec<session::Turn>, StepwellErro
     turns.into_iter().map(turn).collect()
 }
 
-/// The view of the path to a turn, or of the one that ends last.
+/// Returns the view of the path to a turn, or of the path that ends last.
 pub(crate) fn view(
     turns: Vec<session::Turn>,
     turn: Option<String>,
@@ -93,7 +94,7 @@ pub(crate) fn view(
     Ok(session::SessionView::of(path, &ViewOptions::default())?.into())
 }
 
-/// The conversation of the same path.
+/// Returns the conversation of the same path.
 pub(crate) fn conversation(
     turns: Vec<session::Turn>,
     turn: Option<String>,
@@ -116,7 +117,7 @@ impl From<SessionError> for StepwellError {
     }
 }
 
-/// A stored turn without its blocks.
+/// Converts a stored turn without its blocks.
 impl From<session::Turn> for TurnView {
     fn from(turn: session::Turn) -> Self {
         Self {

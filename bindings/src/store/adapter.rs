@@ -12,8 +12,8 @@ use stepwell_io::store::{
     StoreFuture, ThreadQuery, ThreadRecord, TurnKey, Unfinished, Wakers, check,
 };
 
-/// No lock is held while the app's code runs. What every store refuses is refused here. Whoever follows a thread is
-/// woken by this process's changes alone.
+/// Adapts the app's store. No lock is held while the app's code runs. What every store refuses is refused here. Clients
+/// that follow a thread are woken only by changes of this process.
 pub(super) struct AppStore {
     store: Arc<dyn Store>,
     wakers: Wakers,
@@ -105,7 +105,7 @@ impl stepwell_io::store::Store for AppStore {
                 let Some(place) = turns.iter().position(|turn| turn.id == id) else {
                     return Err(StoreError::NoTurn { turn: id });
                 };
-                // Each is taken once, so that a circle comes to an end.
+                // Each turn is taken once, so that a cycle ends.
                 let turn = turns.swap_remove(place);
                 next = turn.parent.clone();
                 path.push(turn);

@@ -4,18 +4,18 @@ use stepwell_io::store;
 use stepwell_io::store::Generation;
 use uniffi::UnexpectedUniFFICallbackError;
 
-/// Why a store did not do what it was asked to. Nothing has changed, unless it says otherwise.
+/// Why a store refused a request or failed. Unless an error says otherwise, nothing has changed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, uniffi::Error)]
 #[uniffi::export(Display)]
 pub enum StoreError {
-    /// The turn has another owner by now: the writer stops, and leaves the turn alone.
+    /// The turn has another owner by now: the writer should stop, and leave the turn alone.
     #[error("the turn `{turn}` is of generation {current} by now, and the writer is of {given}")]
     Stale {
         /// The turn.
         turn: String,
         /// The writer's generation.
         given: u64,
-        /// The owner's.
+        /// The owner's generation.
         current: u64,
     },
     /// The thread has an unfinished turn, which must end before another begins.
@@ -25,7 +25,7 @@ pub enum StoreError {
         turn: String,
         /// Its generation.
         generation: u64,
-        /// Who has it.
+        /// The owner of the turn.
         owner: String,
     },
     /// The thread has a turn of this id.
@@ -34,13 +34,13 @@ pub enum StoreError {
         /// The turn.
         turn: String,
     },
-    /// The turn has come to its end, which stands.
+    /// The turn is over, and its end is final.
     #[error("the turn `{turn}` has ended: nothing can be added")]
     Closed {
         /// The turn.
         turn: String,
     },
-    /// Something before it is missing.
+    /// Blocks or events before this one are missing.
     #[error("number {given} of the turn `{turn}` is beyond what is stored: the next is {next}")]
     Gap {
         /// The turn.
@@ -50,7 +50,7 @@ pub enum StoreError {
         /// The number that would follow.
         next: u64,
     },
-    /// The number is taken by another content.
+    /// The number belongs to another content.
     #[error("number {number} of the turn `{turn}` is stored with another content, which stays")]
     Conflict {
         /// The turn.
@@ -76,37 +76,37 @@ pub enum StoreError {
         /// Why.
         reason: String,
     },
-    /// There is no room left. It is tried again.
+    /// There is no room left. The call is retried.
     #[error("the store is full: {reason}")]
     Full {
         /// The store's words.
         reason: String,
     },
-    /// It may be read only.
+    /// The store is read-only.
     #[error("the store can be read but not written: {reason}")]
     ReadOnly {
         /// The store's words.
         reason: String,
     },
-    /// It cannot be reached, or is locked by another program. It is tried again; the write may have been done.
+    /// The store cannot be reached, or is locked by another program. The call is retried; the write may have been done.
     #[error("the store cannot be reached: {reason}")]
     Unavailable {
         /// The store's words.
         reason: String,
     },
-    /// It was made by a later version of this program.
+    /// The store was made by a later version of this program.
     #[error("the store is of a later version: {reason}")]
     TooNew {
         /// The store's words.
         reason: String,
     },
-    /// What it holds cannot be read.
+    /// The store's data cannot be read.
     #[error("the store is damaged: {reason}")]
     Damaged {
         /// What is wrong, and where.
         reason: String,
     },
-    /// Something else went wrong inside of it: an exception that it does not declare, say. It is tried again.
+    /// Another failure of the store: an exception that it does not declare, say. The call is retried.
     #[error("the store failed: {reason}")]
     Other {
         /// The store's words.
@@ -226,7 +226,7 @@ impl From<store::StoreError> for StoreError {
     }
 }
 
-/// What a call of an agent or of a `SessionStore` says.
+/// Converts the error for a call of an agent or of a `SessionStore`.
 impl From<store::StoreError> for StepwellError {
     fn from(error: store::StoreError) -> Self {
         use store::StoreError as Core;

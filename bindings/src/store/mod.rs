@@ -20,34 +20,33 @@ use std::sync::Arc;
 
 /// The app's own database, as a store of an agent's threads: see `SessionStore.of_app`.
 ///
-/// A store holds threads; a thread holds a tree of turns; a turn holds its blocks in sequence, its status, the checkpoint
-/// that it can be revived from, and the log of what the user was shown of it. It is written by one owner at a time.
+/// A store holds threads; a thread holds a tree of turns; a turn holds its blocks in sequence, its status, the
+/// checkpoint to revive it from, and the log of what the user was shown. A turn has one writing owner at a time.
 ///
-/// Each method is one transaction: it is done as a whole or not at all, also if the call is cancelled on the way; what
-/// it has said to be done is still there after the process was killed. Methods are called from Stepwell's threads,
-/// several at once. A method that cannot do what it is asked to throws the `StoreError` that says why; any other
-/// exception counts as `StoreError.Other`, and the call is tried again.
+/// Each method is one transaction: it is done completely or not at all, even if the call is cancelled midway, and what
+/// the method has confirmed survives the death of the process. Methods are called from Stepwell's threads, several at
+/// once. A method that fails throws the `StoreError` that gives the reason; any other exception counts as
+/// `StoreError.Other`, and the call is retried.
 ///
 /// Names that are too long or hold a NUL, and batches whose numbers do not fit, never reach the store.
 #[uniffi::export(foreign)]
 #[async_trait::async_trait]
 pub trait Store: Send + Sync {
-    /// Begins a turn, and its thread if that is new; its status is streaming. Gives its generation, 1.
+    /// Begins a turn, and its thread if that is new; the turn's status is streaming. Returns the turn's generation, 1.
     ///
     /// `Busy` if another turn of the thread is unfinished, `Exists` if the thread has a turn of this id, `NoTurn` if
     /// there is no such parent.
     async fn begin_turn(&self, turn: NewTurn) -> Result<u64, StoreError>;
 
     /// Makes `owner` the owner of an unfinished turn, if its generation is still `seen`: compare-and-swap, in the
-    /// database. Gives the new generation, one more, and the checkpoint to go on from.
+    /// database. Returns the new generation, one higher, and the checkpoint to continue from.
     ///
-    /// `Stale` if somebody else claimed it first, `Closed` if it has come to its end, `NoTurn`.
+    /// `Stale` if another owner claimed the turn first, `Closed` if the turn is over, `NoTurn`.
     async fn claim(&self, turn: TurnKey, seen: u64, owner: String) -> Result<Claimed, StoreError>;
 
-    /// Stores blocks, status, outcome and checkpoint. Blocks that are stored already must be the same ones, and change
-    /// nothing: a batch may come again, alone or as a part of a longer one. The newer checkpoint takes the place of the
-    /// older; a turn that is closed keeps none. A batch that closes a turn which has just that end already changes
-    /// nothing.
+    /// Stores blocks, status, outcome and checkpoint. Blocks that are stored already must be the same, and change
+    /// nothing: a batch may be sent again, alone or as a part of a longer one. The newer checkpoint replaces the older;
+    /// a closed turn has none. A batch that closes a turn with the end that the turn already has changes nothing.
     ///
     /// `Stale` if `generation` is not the turn's, `Gap` if blocks are missing before the first, `Conflict` if one is
     /// stored with another content, `Closed` if the turn has ended otherwise, `NoTurn`.
@@ -58,31 +57,31 @@ pub trait Store: Send + Sync {
         batch: PersistBatch,
     ) -> Result<(), StoreError>;
 
-    /// The turns that have not come to their end, oldest first: all, or those that `owner` has.
+    /// Returns the unfinished turns, oldest first: all, or those that `owner` has.
     async fn unfinished(&self, owner: Option<String>) -> Result<Vec<Unfinished>, StoreError>;
 
-    /// A turn with its blocks; none if there is none.
+    /// Returns a turn with its blocks; none if there is no such turn.
     async fn turn(&self, turn: TurnKey) -> Result<Option<TurnRecord>, StoreError>;
 
-    /// All turns of a thread, in the order in which they began; none if there is no such thread.
+    /// Returns all turns of a thread, in the order in which they began; none if there is no such thread.
     async fn turns(&self, thread: ThreadKey) -> Result<Vec<TurnRecord>, StoreError>;
 
-    /// A thread; none if there is none.
+    /// Returns a thread; none if there is no such thread.
     async fn thread(&self, thread: ThreadKey) -> Result<Option<ThreadRecord>, StoreError>;
 
-    /// Threads, the last used first, then by server, room and thread.
+    /// Returns threads, the last used first, then by server, room and thread.
     async fn threads(&self, query: ThreadQuery) -> Result<Vec<ThreadRecord>, StoreError>;
 
     /// Gives a thread a title. It does not count as use. `NoThread`.
     async fn rename_thread(&self, thread: ThreadKey, title: String) -> Result<(), StoreError>;
 
-    /// Deletes a thread with all that it holds; whether there was one. The owner of an unfinished turn of it hears
-    /// `NoTurn` at its next write.
+    /// Deletes a thread with all that it holds, and returns whether there was one. The owner of an unfinished turn of
+    /// the thread gets `NoTurn` at the next write.
     async fn delete_thread(&self, thread: ThreadKey) -> Result<bool, StoreError>;
 
     /// Appends to the log of what the user is shown of a turn; the first of `events` gets the index `first`. As for
-    /// blocks, what is there already must be the same and changes nothing. The owner may still append when the turn is
-    /// closed. An agent keeps no such log: it is for hosts that serve turns to others.
+    /// blocks, events that are stored already must be the same, and change nothing. The owner may still append when the
+    /// turn is closed. An agent keeps no such log: it is for hosts that serve turns to others.
     ///
     /// `Stale`, `Gap`, `Conflict`, `NoTurn`.
     async fn append_events(
@@ -93,7 +92,8 @@ pub trait Store: Send + Sync {
         events: Vec<String>,
     ) -> Result<(), StoreError>;
 
-    /// What was shown of a turn after the event `after`, or from the beginning: `limit` events at most. `NoTurn`.
+    /// Returns what was shown of a turn after the event `after`, or from the beginning: `limit` events at most.
+    /// `NoTurn`.
     async fn events(
         &self,
         turn: TurnKey,
@@ -101,11 +101,11 @@ pub trait Store: Send + Sync {
         limit: u32,
     ) -> Result<Vec<LoggedEvent>, StoreError>;
 
-    /// How long the log of a turn is, and how much of it was acknowledged. `NoTurn`.
+    /// Returns how long the log of a turn is, and how much of it was acknowledged. `NoTurn`.
     async fn event_log(&self, turn: TurnKey) -> Result<EventLog, StoreError>;
 
-    /// The user has seen the events up to and including `index`. It never goes back. `Gap` if there is no such event;
-    /// `NoTurn`.
+    /// Records that the user has seen the events up to and including `index`. The acknowledged index never decreases.
+    /// `Gap` if there is no such event; `NoTurn`.
     async fn acknowledge(&self, turn: TurnKey, index: u64) -> Result<(), StoreError>;
 }
 
@@ -114,8 +114,8 @@ pub trait Store: Send + Sync {
 pub struct StoreSetup {
     /// The store.
     pub store: Arc<SessionStore>,
-    /// Whether turns wait for the store however long it takes, where it is full, can only be read, or cannot be
-    /// reached. Else a write is tried as often as `RunConfig.persist_attempts` says, 6 times if it does not, before the turn
+    /// Whether turns wait for the store however long it takes, while the store is full, read-only, or unreachable.
+    /// Otherwise a write is tried as often as `RunConfig.persist_attempts` says, or 6 times by default, before the turn
     /// fails.
     #[uniffi(default = false)]
     pub waits: bool,

@@ -1,4 +1,4 @@
-//! What a store is given and gives back.
+//! The data that a store receives and returns.
 
 use crate::effect::{Block, TurnStatus};
 use crate::json_value::JsonValue;
@@ -24,69 +24,71 @@ mirror! {
     #[derive(Clone, Debug, PartialEq, Eq, uniffi::Record)]
     #[mirror(stepwell_io::store::NewTurn, own)]
     pub struct NewTurn {
-        /// Its name.
+        /// The key of the turn.
         key: TurnKey,
-        /// The turn before it on its path; none for the first of a thread. Two turns of one parent are branches.
+        /// The turn before it on its path; none for the first of a thread. Two turns with the same parent are branches.
         parent: Option<RunId>,
-        /// What the user said, an AG-UI message in JSON; none where the turn goes on from the history alone.
+        /// What the user said, an AG-UI message in JSON; none where the turn continues from the history alone.
         message: Option<Message>,
-        /// The conversation before the turn, where the turns on its path do not give it: JSON, to be kept as it is.
+        /// The conversation before the turn, where the turns on its path do not contain it: JSON, to be stored
+        /// unchanged.
         history: Option<Box<TurnHistory>>,
-        /// The checkpoint that the run comes back from if its process dies before the first write.
+        /// The checkpoint to revive the run from if its process dies before the first write.
         checkpoint: Option<String>,
-        /// Who writes it.
+        /// The owner, which writes the turn.
         owner: String,
         /// The thread's title, if it has none yet.
         title: Option<String>,
-        /// Now.
+        /// The current time.
         at: Timestamp,
     }
 
-    /// What is stored of a turn at once.
+    /// What is stored of a turn in one write.
     #[derive(Clone, Debug, PartialEq, Eq, uniffi::Record)]
     #[mirror(stepwell_io::store::PersistBatch, own)]
     pub struct PersistBatch {
-        /// The number of the first block; of the one that would come next, if there are none.
+        /// The number of the first block, or of the block that would come next, if there are none.
         first: u64,
-        /// The blocks, numbered from `first` on without a gap. May be empty: the end of a turn alone.
+        /// The blocks, numbered from `first` without a gap. May be empty: for the end of a turn alone.
         blocks: Vec<Block>,
-        /// Where the turn stands with them. Anything but streaming closes it.
+        /// The status of the turn after the blocks. Any status but streaming closes the turn.
         status: TurnStatus,
-        /// How it ended, if it does: JSON, to be kept as it is.
+        /// How the turn ended, if it does: JSON, to be stored unchanged.
         outcome: Option<JsonValue> = outcome.as_ref().map(JsonValue::of),
-        /// What the run comes back from, with the blocks: made when they were.
+        /// The checkpoint to revive the run from, made together with the blocks.
         checkpoint: String,
-        /// The index of the first event; of the one that would come next, if there are none.
+        /// The index of the first event, or of the event that would come next, if there are none.
         #[uniffi(default = 0)]
         first_event: u64,
-        /// Events of the turn's log that are stored with the blocks, as by `append_events`. Those of an agent have none.
+        /// Events of the turn's log that are stored with the blocks, as by `append_events`. An agent's batches have
+        /// none.
         #[uniffi(default = [])]
         events: Vec<String>,
-        /// Now.
+        /// The current time.
         at: Timestamp,
     }
 
-    /// A turn that now is the caller's.
+    /// A turn that the caller now owns.
     #[derive(Clone, Debug, PartialEq, Eq, uniffi::Record)]
     #[mirror(stepwell_io::store::Claimed, own, both)]
     pub struct Claimed {
-        /// What to write with.
+        /// The generation to write with.
         generation: u64 = generation.0 => Generation(generation),
-        /// The newest checkpoint of the turn; none if it was begun without one and nothing was written since.
+        /// The newest checkpoint of the turn; none if the turn was begun without one and not written since.
         checkpoint: Option<String>,
     }
 
-    /// A turn that has not come to its end.
+    /// An unfinished turn.
     #[derive(Clone, Debug, PartialEq, Eq, uniffi::Record)]
     #[mirror(stepwell_io::store::Unfinished, own, both)]
     pub struct Unfinished {
         /// The turn.
         key: TurnKey,
-        /// Its generation, to claim it with.
+        /// The turn's generation, to claim it with.
         generation: u64 = generation.0 => Generation(generation),
-        /// Who has it.
+        /// The owner of the turn.
         owner: String,
-        /// When something of it was last stored.
+        /// When something of the turn was last stored.
         updated_at: Timestamp,
     }
 
@@ -94,21 +96,21 @@ mirror! {
     #[derive(Clone, Debug, PartialEq, Eq, uniffi::Record)]
     #[mirror(stepwell_io::store::ThreadRecord, own, both)]
     pub struct ThreadRecord {
-        /// Its name.
+        /// The key of the thread.
         key: ThreadKey,
-        /// What it is about.
+        /// The title of the thread.
         title: Option<String>,
-        /// When its first turn began.
+        /// When the thread's first turn began.
         created_at: Timestamp,
-        /// When something of a turn of it was last stored.
+        /// When something of one of its turns was last stored.
         updated_at: Timestamp,
         /// The turn that began last.
         latest: Option<RunId>,
-        /// The turn that has not come to its end, if there is one.
+        /// The unfinished turn, if there is one.
         unfinished: Option<Unfinished>,
     }
 
-    /// A place in the list of threads: the last thread of a page.
+    /// A position in the list of threads: the last thread of a page.
     #[derive(Clone, Debug, PartialEq, Eq, uniffi::Record)]
     #[mirror(stepwell_io::store::ThreadCursor, own, both)]
     pub struct ThreadCursor {
@@ -122,28 +124,28 @@ mirror! {
     #[derive(Clone, Debug, PartialEq, Eq, uniffi::Record)]
     #[mirror(stepwell_io::store::ThreadQuery, own, both)]
     pub struct ThreadQuery {
-        /// Of this server alone.
+        /// Only threads of this server.
         #[uniffi(default = None)]
         server: Option<String>,
-        /// Of this room alone.
+        /// Only threads of this room.
         #[uniffi(default = None)]
         room: Option<String>,
-        /// From after this place on.
+        /// The position after which the list begins.
         #[uniffi(default = None)]
         after: Option<ThreadCursor>,
-        /// How many at most.
+        /// The maximum number of threads.
         #[uniffi(default = 50)]
         limit: u32 = u32::try_from(limit).unwrap_or(u32::MAX)
             => usize::try_from(limit).unwrap_or(usize::MAX),
     }
 
-    /// Something that the user was shown of a turn.
+    /// An event that the user was shown of a turn.
     #[derive(Clone, Debug, PartialEq, Eq, uniffi::Record)]
     #[mirror(stepwell_io::store::LoggedEvent, own, both)]
     pub struct LoggedEvent {
-        /// Its number in the turn: 0, 1, 2 … without a gap.
+        /// The event's number in the turn: 0, 1, 2 … without a gap.
         index: u64,
-        /// What was shown, in the words of whoever logged it.
+        /// What was shown, in the form in which it was logged.
         data: String,
     }
 
@@ -151,14 +153,14 @@ mirror! {
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, uniffi::Record)]
     #[mirror(stepwell_io::store::EventLog, own, both)]
     pub struct EventLog {
-        /// The index that the next event gets: as many events there are.
+        /// The index that the next event gets, which is the number of events.
         next: u64,
         /// The last event that the user is known to have seen.
         acknowledged: Option<u64>,
     }
 }
 
-/// A turn as the app's store gave it.
+/// Converts a turn as the app's store returned it.
 pub(super) fn turn_of(record: TurnRecord) -> Result<session::Turn, store::StoreError> {
     session::Turn::try_from(record).map_err(|message| store::StoreError::Damaged { message })
 }

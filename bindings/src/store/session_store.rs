@@ -10,10 +10,10 @@ use std::sync::Arc;
 use stepwell_core::session::Turn;
 use stepwell_io::store::{self, MemoryStore};
 
-/// Where an agent's threads are kept, and the sessions in it: their list, each with its turns and messages.
+/// The store of an agent's threads, and the sessions in it: their list, each with its turns and messages.
 ///
-/// A thread is a tree of turns: a message that is edited and sent again makes a sibling. A session is one path of it:
-/// the one to the turn that is named, or the one that ends last.
+/// A thread is a tree of turns: a message that is edited and sent again makes a sibling. A session is one path of the
+/// tree: the path to a given turn, or the one that ends last.
 #[derive(Debug, uniffi::Object)]
 pub struct SessionStore {
     store: Arc<dyn store::Store>,
@@ -21,25 +21,25 @@ pub struct SessionStore {
 
 #[uniffi::export]
 impl SessionStore {
-    /// A store in memory: it is gone with the process.
+    /// Creates a store in memory, which is gone with the process.
     #[uniffi::constructor]
     pub fn in_memory() -> Arc<Self> {
         Self::new(Arc::new(MemoryStore::new()))
     }
 
-    /// A store in the app's own database.
+    /// Creates a store in the app's own database.
     #[uniffi::constructor]
     pub fn of_app(store: Arc<dyn Store>) -> Arc<Self> {
         Self::new(Arc::new(AppStore::new(store)))
     }
 
-    /// A store in the app's own database, for languages whose code must run on the app's own event loop.
+    /// Creates a store in the app's own database, for languages whose code must run on the app's own event loop.
     #[uniffi::constructor]
     pub fn with_store_runner(runner: Arc<dyn StoreRunner>) -> Arc<Self> {
         Self::of_app(Arc::new(Queue(runner)))
     }
 
-    /// Threads, the last used first.
+    /// Returns threads, the last used first.
     pub async fn threads(&self, query: ThreadQuery) -> Result<Vec<ThreadRecord>, StepwellError> {
         let store = Arc::clone(&self.store);
         let query = query.into();
@@ -50,20 +50,20 @@ impl SessionStore {
         .await
     }
 
-    /// A thread; none if there is none.
+    /// Returns a thread; none if there is no such thread.
     pub async fn thread(&self, thread: ThreadKey) -> Result<Option<ThreadRecord>, StepwellError> {
         let store = Arc::clone(&self.store);
         let thread = thread.into();
         on_runtime(async move { Ok(store.thread(&thread).await?.map(Into::into)) }).await
     }
 
-    /// All turns of a thread, in the order in which they began: its tree, by their parents.
+    /// Returns all turns of a thread, in the order in which they began: its tree, by their parents.
     pub async fn turns(&self, thread: ThreadKey) -> Result<Vec<TurnView>, StepwellError> {
         let turns = self.load(thread).await?;
         Ok(turns.into_iter().map(Into::into).collect())
     }
 
-    /// A thread as the user is shown it, on the path to `turn`.
+    /// Returns a thread as the user sees it, on the path to `turn`.
     #[uniffi::method(default(turn = None))]
     pub async fn view(
         &self,
@@ -73,7 +73,7 @@ impl SessionStore {
         Ok(view(self.load(thread).await?, turn)?)
     }
 
-    /// The conversation on the path to `turn`: a JSON array of AG-UI messages, oldest first.
+    /// Returns the conversation on the path to `turn`: a JSON array of AG-UI messages, oldest first.
     #[uniffi::method(default(turn = None))]
     pub async fn messages(
         &self,
@@ -84,7 +84,7 @@ impl SessionStore {
         Ok(JsonValue::of(&conversation(turns, turn)?.messages()))
     }
 
-    /// Gives a thread a title. It does not count as use.
+    /// Gives a thread a title. A new title does not count as use.
     pub async fn rename_thread(
         &self,
         thread: ThreadKey,
@@ -95,8 +95,8 @@ impl SessionStore {
         on_runtime(async move { Ok(store.rename_thread(&thread, &title).await?) }).await
     }
 
-    /// Deletes a thread with all that it holds; whether there was one. A thread that an agent has is better deleted by
-    /// `Agent.delete_thread`, which stops its turn first.
+    /// Deletes a thread with all that it holds, and returns whether there was one. Delete a thread that an agent has
+    /// with `Agent.delete_thread`, which stops the thread's turn first.
     pub async fn delete_thread(&self, thread: ThreadKey) -> Result<bool, StepwellError> {
         let store = Arc::clone(&self.store);
         let thread = thread.into();
@@ -107,7 +107,7 @@ impl SessionStore {
 #[cfg(feature = "sqlite")]
 #[uniffi::export]
 impl SessionStore {
-    /// A store in a file, by the SQLite that is built in. The file is created if there is none; SQLite keeps `-wal` and
+    /// Opens a store in a file, with the built-in SQLite. The file is created if there is none; SQLite keeps `-wal` and
     /// `-shm` alongside it. Several processes may use the file at once, on one machine.
     #[uniffi::constructor]
     pub async fn open_sqlite(path: String) -> Result<Arc<Self>, StepwellError> {
@@ -121,7 +121,7 @@ impl SessionStore {
         Arc::new(Self { store })
     }
 
-    /// The store itself, for Rust.
+    /// Returns the store itself, for Rust.
     #[must_use]
     pub fn inner(&self) -> Arc<dyn store::Store> {
         Arc::clone(&self.store)

@@ -1,6 +1,6 @@
-//! The app's own store for languages whose code must run on the app's own event loop, as Python's must: the app is
-//! handed a task, and answers it whenever it is done, from any thread. An async trait would need one loop for the whole
-//! process; a task goes to the loop that the app names, also where each of its threads, or each test, has one.
+//! The app's own store for languages whose code must run on the app's own event loop, such as Python: the app receives
+//! a task, and answers it when the work is done, from any thread. An async trait would need one loop for the whole
+//! process; a task goes to the loop that the app chooses, even if each of its threads, or each test, has one.
 
 use super::{
     Claimed, EventLog, LoggedEvent, NewTurn, PersistBatch, Store, StoreError, ThreadQuery,
@@ -12,17 +12,17 @@ use crate::task::{Reply, StopOnDrop, next_id};
 use crate::thread_key::ThreadKey;
 use std::sync::Arc;
 
-/// Takes the calls of a store over to the app's own event loop. Its methods are called on Stepwell's threads; they are
-/// to hand the work on and return at once.
+/// Passes the calls of a store to the app's own event loop. The methods are called on Stepwell's threads; they should
+/// hand the work on and return at once.
 #[uniffi::export(foreign)]
 pub trait StoreRunner: Send + Sync {
     /// Begins a call.
     fn run(&self, task: Arc<StoreTask>) -> Result<(), CallbackError>;
-    /// Stops the task of this id: its answer is no longer wanted. What it has begun is to be undone.
+    /// Stops the task of this id: its answer is no longer wanted. Undo what the task has begun.
     fn cancel(&self, task: u64) -> Result<(), CallbackError>;
 }
 
-/// What a store is asked to do: the methods of `Store`.
+/// A request to a store: the methods of `Store`.
 #[derive(Clone, Debug, PartialEq, Eq, uniffi::Enum)]
 pub enum StoreCall {
     /// Answer with `Generation`.
@@ -34,9 +34,9 @@ pub enum StoreCall {
     Claim {
         /// The turn.
         turn: TurnKey,
-        /// The generation that it must have.
+        /// The expected generation of the turn.
         seen: u64,
-        /// Who is to have it.
+        /// The new owner.
         owner: String,
     },
     /// Answer with `Done`.
@@ -50,7 +50,7 @@ pub enum StoreCall {
     },
     /// Answer with `Unfinished`.
     Unfinished {
-        /// Whose; all if absent.
+        /// The owner of the turns; all turns if absent.
         owner: Option<String>,
     },
     /// Answer with `Turn`.
@@ -70,14 +70,14 @@ pub enum StoreCall {
     },
     /// Answer with `Threads`.
     Threads {
-        /// Which.
+        /// The threads to list.
         query: ThreadQuery,
     },
     /// Answer with `Done`.
     RenameThread {
         /// The thread.
         thread: ThreadKey,
-        /// What to call it.
+        /// The new title.
         title: String,
     },
     /// Answer with `Deleted`.
@@ -102,7 +102,7 @@ pub enum StoreCall {
         turn: TurnKey,
         /// The event after which to begin.
         after: Option<u64>,
-        /// How many at most.
+        /// The maximum number of events.
         limit: u32,
     },
     /// Answer with `EventLog`.
@@ -119,7 +119,7 @@ pub enum StoreCall {
     },
 }
 
-/// What a store gives back.
+/// The answer of a store.
 #[derive(Clone, Debug, PartialEq, Eq, uniffi::Enum)]
 pub enum StoreAnswer {
     /// The generation of a turn that began.
@@ -134,7 +134,7 @@ pub enum StoreAnswer {
     },
     /// It is done.
     Done,
-    /// Turns that have not come to their end.
+    /// The unfinished turns.
     Unfinished {
         /// The turns.
         turns: Vec<Unfinished>,
@@ -161,7 +161,7 @@ pub enum StoreAnswer {
     },
     /// Whether there was a thread.
     Deleted {
-        /// Whether.
+        /// Whether there was one.
         deleted: bool,
     },
     /// Events of a log.
@@ -186,22 +186,22 @@ pub struct StoreTask {
 
 #[uniffi::export]
 impl StoreTask {
-    /// Names the task in this process.
+    /// Returns the id of the task in this process.
     pub fn id(&self) -> u64 {
         self.id
     }
 
-    /// The call.
+    /// Returns the call.
     pub fn call(&self) -> StoreCall {
         self.call.clone()
     }
 
-    /// The store did it. Says whether the answer was still wanted.
+    /// Answers the call. Returns whether the answer was still wanted.
     pub fn finish(&self, answer: StoreAnswer) -> bool {
         self.reply.give(Ok(answer))
     }
 
-    /// The store did not do it. Says whether the answer was still wanted.
+    /// Fails the call. Returns whether the answer was still wanted.
     pub fn fail(&self, error: StoreError) -> bool {
         self.reply.give(Err(error))
     }
@@ -236,7 +236,7 @@ impl Queue {
     }
 }
 
-/// The app's mistake: an answer to another question.
+/// Returns the error of an answer to another question, which is the app's mistake.
 fn misfit(answer: &StoreAnswer) -> StoreError {
     let text = format!("{answer:?}");
     let answer = text.split(|c: char| !c.is_alphanumeric()).next();

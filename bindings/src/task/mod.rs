@@ -1,5 +1,6 @@
-//! Tools, approvals, requests and whatever else an agent asks of the app, for languages whose code must run on the app's own
-//! event loop, as Python's must: the app is handed a task, and answers it whenever it is done, from any thread.
+//! Tools, approvals, requests and other work that an agent asks of the app, for languages whose code must run on the
+//! app's own event loop, such as Python: the app receives a task, and answers it when the work is done, from any
+//! thread.
 
 mod runner;
 
@@ -25,35 +26,35 @@ use tokio::sync::oneshot;
 
 pub(crate) use runner::Runner;
 
-/// Takes the agent's work over to the app's own event loop. Its methods are called on Stepwell's threads; they are to
-/// hand the work on and return at once.
+/// Passes the agent's work to the app's own event loop. The methods are called on Stepwell's threads; they should hand
+/// the work on and return at once.
 #[uniffi::export(foreign)]
 pub trait TaskRunner: Send + Sync {
     /// Begins a tool call.
     fn run_tool(&self, task: Arc<ToolTask>) -> Result<(), CallbackError>;
     /// Asks the user whether a tool may run.
     fn ask_approval(&self, task: Arc<ApprovalTask>) -> Result<(), CallbackError>;
-    /// Asks the user what a running tool wants to know.
+    /// Asks the user the question of a running tool.
     fn ask_user(&self, task: Arc<QuestionTask>) -> Result<(), CallbackError>;
-    /// Has a run created, for an agent whose configuration says that a backend makes the ids.
+    /// Creates a run, for an agent whose configuration says that a backend makes the ids.
     fn create_run(&self, task: Arc<CreateRunTask>) -> Result<(), CallbackError>;
-    /// Has a conversation shortened, for an agent whose configuration says so.
+    /// Shortens a conversation, for an agent whose configuration asks for it.
     fn trim_context(&self, task: Arc<TrimContextTask>) -> Result<(), CallbackError>;
-    /// Has a typed answer decoded, for an agent whose configuration says so.
+    /// Decodes a typed answer, for an agent whose configuration asks for it.
     fn decode_output(&self, task: Arc<DecodeOutputTask>) -> Result<(), CallbackError>;
-    /// Gets the key and the headers of a request, for an agent whose configuration says so.
+    /// Gets the key and the headers of a request, for an agent whose configuration asks for them.
     fn give_credentials(&self, task: Arc<CredentialsTask>) -> Result<(), CallbackError>;
-    /// Has a hook look, for an agent whose configuration has hooks.
+    /// Calls a hook, for an agent whose configuration has hooks.
     fn run_hook(&self, task: Arc<HookTask>) -> Result<(), CallbackError>;
-    /// Has a turn's instructions made, for an agent that was made to have them so.
+    /// Makes a turn's instructions, for an agent created with `makes_instructions`.
     fn make_instructions(&self, task: Arc<InstructionsTask>) -> Result<(), CallbackError>;
-    /// Begins to send a request, for an agent that was made to send its requests so.
+    /// Begins to send a request, for an agent created with `sends_requests`.
     fn send_request(&self, task: Arc<HttpTask>) -> Result<(), CallbackError>;
     /// Stops the task of this id: its answer is no longer wanted.
     fn cancel(&self, task: u64) -> Result<(), CallbackError>;
 }
 
-/// Where a task's one answer goes.
+/// The channel for a task's one answer.
 #[derive(Debug)]
 pub(crate) struct Reply<T>(Mutex<Option<oneshot::Sender<T>>>);
 
@@ -63,7 +64,7 @@ impl<T> Reply<T> {
         (Self(Mutex::new(Some(sender))), receiver)
     }
 
-    /// Whether the answer was still wanted.
+    /// Sends the answer. Returns whether the answer was still wanted.
     pub(crate) fn give(&self, answer: T) -> bool {
         let sender = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
         sender.is_some_and(|sender| sender.send(answer).is_ok())
@@ -72,7 +73,7 @@ impl<T> Reply<T> {
 
 static NEXT: AtomicU64 = AtomicU64::new(1);
 
-/// Names a task in this process.
+/// Returns a new id of a task in this process.
 pub(crate) fn next_id() -> u64 {
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
@@ -88,51 +89,51 @@ pub struct ToolTask {
 
 #[uniffi::export]
 impl ToolTask {
-    /// Names the task in this process.
+    /// Returns the id of the task in this process.
     pub fn id(&self) -> u64 {
         self.id
     }
 
-    /// The call.
+    /// Returns the call.
     pub fn invocation(&self) -> ToolInvocation {
         self.context.invocation()
     }
 
-    /// What the tool may ask and tell while it runs.
+    /// Returns the context in which the tool reports and asks while it runs.
     pub fn context(&self) -> Arc<ToolContext> {
         Arc::clone(&self.context)
     }
 
-    /// The span of the call and that of its turn, the call's first: a JSON array of objects with the fields of `FinishedSpan`
-    /// that are known by now. Empty if spans go nowhere.
+    /// Returns the span of the call and that of its turn, the call's first: a JSON array of objects with the fields of
+    /// `FinishedSpan` that are known by now. Empty if spans go nowhere.
     pub fn spans(&self) -> JsonValue {
         self.spans.clone()
     }
 
-    /// The tool gave a result. Says whether it was still wanted.
+    /// Takes the tool's result. Returns whether it was still wanted.
     pub fn finish(&self, content: String) -> bool {
         self.reply.give(Ok(content.into()))
     }
 
-    /// As `finish`, with a result that is more than text: a JSON array of AG-UI content parts, such as pictures.
+    /// Takes a result that is more than text, as `finish` does: a JSON array of AG-UI content parts, such as pictures.
     pub fn finish_parts(&self, parts: JsonValue) -> Result<bool, StepwellError> {
         let output = parse_parts(parts)?;
         Ok(self.reply.give(Ok(ToolAnswer::Finished(output))))
     }
 
-    /// The tool has begun something whose result comes later, by `Turn.finish_call` or `Turn.fail_call`. Says whether
-    /// the answer was still wanted.
+    /// Defers the call: the tool has begun something whose result comes later, by `Turn.finish_call` or
+    /// `Turn.fail_call`. Returns whether the answer was still wanted.
     pub fn defer(&self) -> bool {
         self.reply.give(Ok(ToolAnswer::Deferred))
     }
 
-    /// The tool failed; the model is shown the message. Says whether the answer was still wanted.
+    /// Fails the call; the model is shown the message. Returns whether the answer was still wanted.
     pub fn fail(&self, kind: ToolFailureKind, message: String) -> bool {
         self.reply.give(Err(ToolFailure::new(kind.into(), message)))
     }
 }
 
-/// A question to the user: whether a tool may run. A task that is dropped without an answer counts as no.
+/// A question to the user: whether a tool may run. A task that is dropped without an answer counts as a denial.
 #[derive(Debug, uniffi::Object)]
 pub struct ApprovalTask {
     id: u64,
@@ -142,23 +143,23 @@ pub struct ApprovalTask {
 
 #[uniffi::export]
 impl ApprovalTask {
-    /// Names the task in this process.
+    /// Returns the id of the task in this process.
     pub fn id(&self) -> u64 {
         self.id
     }
 
-    /// The call.
+    /// Returns the call.
     pub fn invocation(&self) -> ToolInvocation {
         self.invocation.clone()
     }
 
-    /// What the user said. Says whether it was still wanted.
+    /// Takes the user's decision. Returns whether it was still wanted.
     pub fn decide(&self, decision: Decision) -> bool {
         self.reply.give(decision)
     }
 }
 
-/// What a running tool wants to know of the user. A task that is dropped without an answer counts as declined.
+/// A running tool's question to the user. A task that is dropped without an answer counts as declined.
 #[derive(Debug, uniffi::Object)]
 pub struct QuestionTask {
     id: u64,
@@ -169,29 +170,29 @@ pub struct QuestionTask {
 
 #[uniffi::export]
 impl QuestionTask {
-    /// Names the task in this process.
+    /// Returns the id of the task in this process.
     pub fn id(&self) -> u64 {
         self.id
     }
 
-    /// The call that asks.
+    /// Returns the call that asks.
     pub fn invocation(&self) -> ToolInvocation {
         self.invocation.clone()
     }
 
-    /// What it asks.
+    /// Returns the question.
     pub fn question(&self) -> Question {
         self.question.clone()
     }
 
-    /// What the user said; an answer that does not fit the question's schema counts as declined. Says whether it was still
-    /// wanted.
+    /// Takes the user's answer; one that does not fit the question's schema counts as declined. Returns whether the
+    /// answer was still wanted.
     pub fn answer(&self, answer: UserAnswer) -> bool {
         self.reply.give(answer)
     }
 }
 
-/// A run that a backend is to create. A task that is dropped without an answer counts as failed.
+/// A run that a backend should create. A task that is dropped without an answer counts as failed.
 #[derive(Debug, uniffi::Object)]
 pub struct CreateRunTask {
     id: u64,
@@ -201,29 +202,29 @@ pub struct CreateRunTask {
 
 #[uniffi::export]
 impl CreateRunTask {
-    /// Names the task in this process.
+    /// Returns the id of the task in this process.
     pub fn id(&self) -> u64 {
         self.id
     }
 
-    /// The run.
+    /// Returns the run.
     pub fn new_run(&self) -> NewRun {
         self.new.clone()
     }
 
-    /// The backend created the run. Says whether it was still wanted.
+    /// Takes the id of the run that the backend created. Returns whether it was still wanted.
     pub fn finish(&self, run_id: String) -> bool {
         self.reply.give(Ok(run_id))
     }
 
-    /// It did not: the turn fails with the message. Says whether the answer was still wanted.
+    /// Fails the turn with the message: the backend created no run. Returns whether the answer was still wanted.
     pub fn fail(&self, message: String) -> bool {
         self.reply.give(Err(message))
     }
 }
 
-/// A conversation that does not fit the model's context, to be shortened. A task that is dropped without an answer counts
-/// as one that cannot be.
+/// A conversation to shorten, because it does not fit the model's context. A task that is dropped without an answer
+/// counts as a conversation that cannot be shortened.
 #[derive(Debug, uniffi::Object)]
 pub struct TrimContextTask {
     id: u64,
@@ -234,28 +235,29 @@ pub struct TrimContextTask {
 
 #[uniffi::export]
 impl TrimContextTask {
-    /// Names the task in this process.
+    /// Returns the id of the task in this process.
     pub fn id(&self) -> u64 {
         self.id
     }
 
-    /// What does not fit.
+    /// Returns what does not fit.
     pub fn overflow(&self) -> ContextOverflow {
         self.overflow.clone()
     }
 
-    /// Its messages: a JSON array of AG-UI messages, oldest first.
+    /// Returns the messages of the conversation: a JSON array of AG-UI messages, oldest first.
     pub fn messages(&self) -> JsonValue {
         self.messages.clone()
     }
 
-    /// What is kept; nothing if it cannot be shortened. Says whether the answer was still wanted.
+    /// Takes what is kept, or none if the conversation cannot be shortened. Returns whether the answer was still
+    /// wanted.
     pub fn finish(&self, trimmed: Option<Trimmed>) -> bool {
         self.reply.give(trimmed)
     }
 }
 
-/// A typed answer, which fits its schema, to be decoded into the app's own type. A task that is dropped without an answer
+/// A typed answer, which fits its schema, to decode into the app's own type. A task that is dropped without an answer
 /// counts as refused.
 #[derive(Debug, uniffi::Object)]
 pub struct DecodeOutputTask {
@@ -266,29 +268,29 @@ pub struct DecodeOutputTask {
 
 #[uniffi::export]
 impl DecodeOutputTask {
-    /// Names the task in this process.
+    /// Returns the id of the task in this process.
     pub fn id(&self) -> u64 {
         self.id
     }
 
-    /// The answer: any JSON.
+    /// Returns the typed answer: any JSON.
     pub fn value(&self) -> JsonValue {
         self.value.clone()
     }
 
-    /// The answer is taken. Says whether that was still wanted.
+    /// Accepts the answer. Returns whether that was still wanted.
     pub fn finish(&self) -> bool {
         self.reply.give(None)
     }
 
-    /// The answer does not fit; the model is told the reason, and asked again. Says whether that was still wanted.
+    /// Refuses the answer; the model is shown the reason, and asked again. Returns whether that was still wanted.
     pub fn refuse(&self, reason: String) -> bool {
         self.reply.give(Some(reason))
     }
 }
 
-/// The key and the headers of a request, which the app is to give. A task that is dropped without an answer counts as
-/// failed.
+/// The key and the headers of a request, which the app should supply. A task that is dropped without an answer counts
+/// as failed.
 #[derive(Debug, uniffi::Object)]
 pub struct CredentialsTask {
     id: u64,
@@ -298,28 +300,28 @@ pub struct CredentialsTask {
 
 #[uniffi::export]
 impl CredentialsTask {
-    /// Names the task in this process.
+    /// Returns the id of the task in this process.
     pub fn id(&self) -> u64 {
         self.id
     }
 
-    /// For which request.
+    /// Returns the request that the credentials are for.
     pub fn request(&self) -> CredentialRequest {
         self.request.clone()
     }
 
-    /// What the request is sent with. Says whether it was still wanted.
+    /// Takes the key and the headers of the request. Returns whether they were still wanted.
     pub fn finish(&self, authorization: Authorization) -> bool {
         self.reply.give(Ok(authorization))
     }
 
-    /// There is nothing to send it with: the turn fails with the message. Says whether the answer was still wanted.
+    /// Fails the turn with the message: there are no credentials. Returns whether the answer was still wanted.
     pub fn fail(&self, message: String) -> bool {
         self.reply.give(Err(message))
     }
 }
 
-/// The instructions of a turn, which the app is to make. A task that is dropped without an answer counts as failed.
+/// The instructions of a turn, which the app should make. A task that is dropped without an answer counts as failed.
 #[derive(Debug, uniffi::Object)]
 pub struct InstructionsTask {
     id: u64,
@@ -329,28 +331,28 @@ pub struct InstructionsTask {
 
 #[uniffi::export]
 impl InstructionsTask {
-    /// Names the task in this process.
+    /// Returns the id of the task in this process.
     pub fn id(&self) -> u64 {
         self.id
     }
 
-    /// The turn.
+    /// Returns the turn.
     pub fn request(&self) -> InstructionsRequest {
         self.request.clone()
     }
 
-    /// The instructions. Says whether they were still wanted.
+    /// Takes the instructions. Returns whether they were still wanted.
     pub fn finish(&self, instructions: String) -> bool {
         self.reply.give(Ok(instructions))
     }
 
-    /// There are none: the turn fails with the message. Says whether the answer was still wanted.
+    /// Fails the turn with the message: there are no instructions. Returns whether the answer was still wanted.
     pub fn fail(&self, message: String) -> bool {
         self.reply.give(Err(message))
     }
 }
 
-/// Tells the app when the agent has lost interest in a task.
+/// Informs the app when the agent no longer needs a task.
 pub(crate) struct StopOnDrop<F: FnOnce() -> Result<(), CallbackError>>(Option<F>);
 
 impl<F: FnOnce() -> Result<(), CallbackError>> StopOnDrop<F> {

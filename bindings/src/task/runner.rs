@@ -25,7 +25,7 @@ use stepwell_io::{HttpClient, ToolAnswer};
 /// The app's event loop, as the driver calls it.
 pub(crate) struct Runner(pub(crate) Arc<dyn TaskRunner>);
 
-/// Hands a task to the runner, and waits for the answer. The task is stopped when nobody waits any more.
+/// Hands a task to the runner, and waits for the answer. Dropping the future stops the task.
 async fn answered<T>(
     runner: Arc<dyn TaskRunner>,
     without_answer: &str,

@@ -1,4 +1,4 @@
-//! An app's store, by both ways in: what it is given goes through the boundary's records to a store in memory, and back.
+//! An app's store, by both interfaces: its arguments go through the boundary's records to a store in memory, and back.
 
 use async_trait::async_trait;
 use std::sync::Arc;
@@ -162,7 +162,7 @@ impl Store for AppDatabase {
     }
 }
 
-/// The app's event loop: carries the tasks out one beside the other.
+/// The app's event loop: carries out the tasks in parallel.
 pub(crate) struct AppLoop(pub(crate) AppDatabase);
 
 impl StoreRunner for AppLoop {
@@ -177,7 +177,7 @@ impl StoreRunner for AppLoop {
         Ok(())
     }
 
-    /// What was begun is done to its end: a write that comes late is refused by its generation.
+    /// Work that has begun is completed: a late write is refused by its generation.
     fn cancel(&self, _task: u64) -> Result<(), CallbackError> {
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! Stores of the app's own: the rules of every store, and turns that survive in one.
+//! Custom stores: the rules of every store, and turns that survive in one.
 #![allow(clippy::unwrap_used)]
 
 #[path = "../support/mod.rs"]

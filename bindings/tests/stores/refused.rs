@@ -1,4 +1,4 @@
-//! What does not reach the app's store, and what the app's mistakes come to.
+//! Requests that do not reach the app's store, and the effects of the app's mistakes.
 
 use crate::app::AppLoop;
 use std::sync::{Arc, Mutex};
@@ -9,7 +9,7 @@ use stepwell_ffi::{
 use stepwell_io::store;
 use stepwell_io::store::contract::support::{FIRST, batch, block, key, new_turn};
 
-/// Answers in a way of its own, and notes which tasks were cancelled.
+/// Gives odd answers, and records which tasks were cancelled.
 struct Odd {
     answer: fn(&Arc<StoreTask>) -> Result<(), CallbackError>,
     cancelled: Arc<Mutex<Vec<u64>>>,
@@ -117,7 +117,7 @@ async fn a_call_that_is_given_up_is_cancelled() {
     assert!(!task.finish(late), "nobody waits for it");
 }
 
-/// What an app's database holds may be anything.
+/// An app's database may hold anything.
 #[tokio::test]
 async fn a_turn_that_cannot_be_read_is_damage() {
     let damaged = odd(|task| {
@@ -146,7 +146,7 @@ async fn a_turn_that_cannot_be_read_is_damage() {
     assert!(error.contains("the message of the turn `a`"), "{error}");
 }
 
-/// A path that goes in a circle, in a database that somebody has written to by hand, comes to an end.
+/// A path of turns that is a cycle, in a database that was edited by hand, comes to an end.
 #[tokio::test]
 async fn a_circle_of_turns_is_no_endless_path() {
     let circle = odd(|task| {

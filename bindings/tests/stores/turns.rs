@@ -1,4 +1,4 @@
-//! Turns in a store of the app's own: whole, cut by a death, taken over, branched.
+//! Turns in a custom store: complete, cut by a death, taken over, branched.
 
 use crate::agents::{config, definition};
 use crate::app;
@@ -12,7 +12,7 @@ use stepwell_ffi::{
 use stepwell_mock_llm::{Hop, MockLlm, Script};
 use tokio::sync::Semaphore;
 
-/// A tool's call says that it has begun, and waits until it may end.
+/// A tool whose call reports that it has begun, and waits until it may end.
 struct Held {
     begun: Semaphore,
     may_end: Semaphore,
@@ -146,7 +146,7 @@ async fn a_turn_is_there_after_a_restart(store: Arc<SessionStore>) {
     let stored = store.messages(thread(), None).await.unwrap();
     assert_eq!(stored, first.messages());
 
-    // Another process has nothing but the store.
+    // Another process has only the store.
     let second = agent(&mock, &store, Tool(None));
     let turn = second
         .start_turn(
@@ -198,7 +198,7 @@ async fn a_turn_is_there_after_a_restart_in_a_file() {
     );
 }
 
-/// Who drives a turn keeps it, until the user moves on elsewhere: then it comes back too late.
+/// The driver of a turn keeps it, until the user starts another elsewhere: then the driver's next write is too late.
 #[tokio::test]
 async fn a_turn_is_its_owners_until_the_user_moves_on_elsewhere() {
     let script = Script::new().hop(call()).hop(Hop::new().text("It is 42"));

@@ -3,7 +3,7 @@
 use serde_json::json;
 use stepwell_ffi::{RunConfig, ToolDefinition};
 
-/// Nothing is tried again, and nothing times out.
+/// Returns a configuration without retries and timeouts.
 pub(crate) fn config(base_url: &str) -> RunConfig {
     let config = json!({
         "provider": "openai-compatible",

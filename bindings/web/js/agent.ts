@@ -24,7 +24,7 @@ interface Thread extends Known {
   current: Turn | undefined;
 }
 
-/** What the turns of an agent answer, and what decodes that, where that is not the agent's own. */
+/** The type of an agent's answers, and their decoder, if they are not the agent's own. */
 interface OwnOutput {
   type: OutputType;
   decoder: OutputDecoder | undefined;
@@ -46,7 +46,7 @@ interface Beginning {
   isRevived?: boolean;
   /** The turn, if a store has it. */
   stored?: string;
-  /** The tools that are the turn's own. */
+  /** The tools of this turn only. */
   tools?: Map<string, Tool>;
 }
 
@@ -59,42 +59,45 @@ function liveTurns(registry: RunRegistry): Map<string, Turn> {
   return turns;
 }
 
-/** An unfinished turn of the store that goes on here. */
+/** An unfinished turn of the store that this agent revives. */
 export interface Recovered {
-  /** The turn. `Agent.thread` with its thread gives the conversation. */
+  /** The key of the turn. `Agent.thread` with its thread returns the conversation. */
   key: TurnKey;
-  /** The turn under way. Absent if it cannot go on. */
+  /** The turn under way. Absent if it cannot continue. */
   turn?: Turn;
-  /** Why it cannot go on. It stays unfinished in the store, until somebody sends on its thread. */
+  /** Why the turn cannot continue. It stays unfinished in the store, until a message is sent on its thread. */
   error?: unknown;
 }
 
 /**
- * How a turn is begun, and what it has otherwise than its agent; what is left out is as there. It is stored with the turn, but
- * for the headers and the code of its tools.
+ * The start of a turn, and the options that differ from its agent's; an option that is left out is as in the agent. The
+ * options are stored with the turn, except for the headers and the code of its tools.
  */
 export interface SendOptions extends Omit<TurnOptions, "tools"> {
-  /** Tools of this turn's own. One takes the place of the agent's tool of its name. */
+  /** Tools of this turn only. A tool replaces the agent's tool of the same name. */
   tools?: Tool[];
   /** Cancels the turn. */
   signal?: AbortSignal;
 }
 
-/** How a typed answer is asked for. */
+/** The request for a typed answer. */
 export interface RunOptions<T> extends Omit<SendOptions, "output"> {
-  /** What the answer is. */
+  /** The type of the answer. */
   output: Output<T>;
-  /** Is told what is certain so far, each time that more is: nothing of it is checked yet. */
+  /** Called with what is certain so far, each time that more is: no value is checked yet. */
   onPartial?: (partial: DeepPartial<T>) => void;
 }
 
-/** A conversation with a model and the page's tools: a `RunMachine` for each turn, and `fetch` to carry out what it asks for. */
+/**
+ * A conversation with a model and the page's tools: a `RunMachine` for each turn, and `fetch` to carry out its
+ * requests.
+ */
 export class Agent {
   readonly #shared: Shared;
   readonly #thread: Thread;
   readonly #output: OwnOutput | undefined;
 
-  /** Throws a `StepwellError` where the configuration does not work. Nothing is sent yet. */
+  /** Throws a `StepwellError` if the configuration does not work. Nothing is sent yet. */
   constructor(options: AgentOptions);
   constructor(options: AgentOptions | Shared, thread?: Thread, output?: OwnOutput) {
     if (thread) {
@@ -123,34 +126,38 @@ export class Agent {
     return new (Agent as unknown as new (shared: Shared, thread: Thread, output?: OwnOutput) => Agent)(this.#shared, thread, output);
   }
 
-  /** Another conversation with the same model, tools and store: the one that goes by this key, or a new one. */
+  /** Returns the conversation with this key, or a new one, with the same model, tools and store. */
   thread(key: ThreadKey | string): Agent {
     return this.#on(this.#threadOf(key));
   }
 
-  /** As `thread`; a new one begins with an earlier conversation, and the state shared with an AG-UI agent. */
+  /**
+   * Returns the conversation as `thread` does; a new one begins with an earlier conversation, and the state shared with
+   * an AG-UI agent.
+   */
   threadWithHistory(key: ThreadKey | string, history: Message[], sharedState: Json = {}): Agent {
     new RunMachine(this.#shared.setup.config, named(key)[0].thread, history, sharedState).free();
     return this.#on(this.#threadOf(key, history, sharedState));
   }
 
   /**
-   * Says something to the model: a text, texts and media in order (`["What is this?", await image(file)]`), or an AG-UI message.
-   * If another turn of this thread is under way, in this page or, with a store, in another one, the turn fails at once with
-   * a problem of the kind `busy`. With the option `whenBusy: "cancel"` that other turn is cancelled first.
+   * Sends a message to the model: a text, texts and media in order (`["What is this?", await image(file)]`), or an
+   * AG-UI message. If another turn of this thread is under way, in this page or, with a store, in another one, the turn
+   * fails at once with a problem of the kind `busy`. With the option `whenBusy: "cancel"` that other turn is cancelled
+   * first.
    */
   send(said: Said, options: SendOptions = {}): Turn {
     return this.#start(saying(said), options);
   }
 
-  /** Starts a turn with ids and a message of the app's own. Its `runId` is the turn's id, unique in the thread. */
+  /** Starts a turn with ids and a message that the app makes. Its `runId` is the turn's id, unique in the thread. */
   start(start: Start, options: SendOptions = {}): Turn {
     return this.#start(start, options);
   }
 
   /**
-   * Starts a turn that does not come after the thread's last one: after `parent`, or as a first one. What the user said is
-   * said otherwise, and the turns that came of it before stay in the store as another branch. For an agent with a store.
+   * Starts a turn that does not follow the thread's last turn: one that follows `parent`, or a first one. The turns
+   * that followed `parent` before stay in the store as another branch. Needs an agent with a store.
    */
   branch(parent: string | undefined, start: Start, options: SendOptions = {}): Turn {
     this.#durable();
@@ -158,15 +165,17 @@ export class Agent {
   }
 
   /**
-   * Says something and waits for the whole answer; throws a `TurnError` where it is not whole, also since the turn was cancelled.
+   * Sends a message and waits for the complete answer; throws a `TurnError` if it is incomplete, also if the turn was
+   * cancelled.
    */
   async sendAndWait(said: Said, options: SendOptions = {}): Promise<Finished> {
     return whole(this.send(said, options));
   }
 
   /**
-   * Says something and gives the answer as a value of a type. What does not fit the type goes back to the model with the path
-   * and the reason, twice; then it throws a `TurnError`, with the text kept. Throws at once where the type has no schema.
+   * Sends a message and returns the answer as a value of a type. An answer that does not fit the type goes back to the
+   * model with the path and the reason, twice; then this throws a `TurnError`, with the text kept. Throws at once if
+   * the type has no schema.
    */
   async run<T>(said: Said, { output, onPartial, ...options }: RunOptions<T>): Promise<T> {
     const { asked, read } = outputOf(output);
@@ -184,8 +193,8 @@ export class Agent {
   }
 
   /**
-   * The same conversations, whose turns have answers of this type. They are decoded by this code; without any by the agent's own,
-   * if `decodedByHost` says so.
+   * Returns the same conversations, whose turns have answers of this type. This code decodes them; without it the
+   * agent's own, if `decodedByHost` is set.
    */
   withOutput(output: OutputType, decoder?: OutputDecoder): Agent {
     const type = { ...output, decodedByHost: decoder !== undefined || (output.decodedByHost ?? false) };
@@ -194,8 +203,8 @@ export class Agent {
   }
 
   /**
-   * Says something else in the place of what a stored turn of this thread began with: another branch, from the conversation
-   * before that turn, which stays. For an agent with a store; throws its `StoreError`.
+   * Sends another message instead of the one that a stored turn of this thread began with: a new branch, from the
+   * conversation before that turn, which stays. Needs an agent with a store; throws its `StoreError`.
    */
   async resend(turn: string, said: Said, options: SendOptions = {}): Promise<Turn> {
     const durable = this.#durable();
@@ -218,7 +227,7 @@ export class Agent {
     refuseUnknownCode(others);
     const own = toolsByName(tools ?? []);
     const options: TurnOptions = { ...given.options, ...others, ...(tools && { tools: tools.map(({ execute: _, ...definition }) => definition) }) };
-    // Stored with the turn, so that one which comes back has it.
+    // Stored with the turn, so that a revived turn has it.
     if (this.#output) options.output ??= this.#output.type;
     const { config, clock, journal } = setup;
     const thread = this.#thread;
@@ -253,10 +262,10 @@ export class Agent {
       await instructed(before, waiting.signal);
       const run = started(before);
       try {
-        // What the thread is called, if this is its first turn.
+        // The title of the thread, if this is its first turn.
         const title = parent === undefined ? titleOf(run.machine.messages) : "";
         const said = start.message && { message: start.message };
-        // What the store has no turns of is stored with this one.
+        // History that no stored turn contains is stored with this one.
         const { messages, sharedState } = before;
         const isUnknown = isNew && (messages.length > 0 || Object.keys(sharedState ?? {}).length > 0);
         const history = { messages: messages as unknown as Json[], state: sharedState };
@@ -273,7 +282,7 @@ export class Agent {
     return this.#stored(runId, (waiting, presence) => durable.untilFree(whenBusy, () => begin(waiting, presence)), beginning);
   }
 
-  /** Checks what a turn is told to do with another one of its thread. */
+  /** Checks the option for another turn of the thread. */
   #whenBusy(given: WhenBusy | undefined): WhenBusy {
     const whenBusy = given ?? this.#shared.setup.config.whenBusy ?? "fail";
     if (whenBusy === "fail" || whenBusy === "cancel") return whenBusy;
@@ -281,8 +290,8 @@ export class Agent {
   }
 
   /**
-   * Goes on with a turn that `Turn.rested` gave, in this page or a later one, on the thread of the snapshot. An agent with a
-   * store goes on from what that has of the turn, which is at least as new.
+   * Continues a turn that `Turn.rested` returned, in this page or a later one, on the thread of the snapshot. An agent
+   * with a store continues from the store's data of the turn, which is at least as new.
    */
   revive(snapshot: string, { signal, whenBusy: given }: Pick<SendOptions, "signal" | "whenBusy"> = {}): Turn {
     const { durable } = this.#shared;
@@ -298,7 +307,7 @@ export class Agent {
       async (waiting, { owner }) => {
         const claimed = await durable.claim(key, owner, whenBusy, waiting);
         if (!claimed) {
-          // It was begun without this store.
+          // The turn was begun without this store.
           const begin = () => durable.begin({ key, owner, checkpoint: snapshot, atMs: this.#shared.setup.clock.now() }, waiting);
           const generation = await durable.untilFree("fail", begin);
           return { machine, outputs: machine.pollOutputs(), generation };
@@ -326,9 +335,9 @@ export class Agent {
   }
 
   /**
-   * Goes on with every unfinished turn of the store that no page drives any more, each on its own thread: with what pages that
-   * are gone have left. To be called when the app starts, and as often as it likes after that; turns that are under way are
-   * left alone, those of other pages too where the browser has `navigator.locks`. Throws the store's `StoreError`.
+   * Revives every unfinished turn of the store that no page drives any more, each on its own thread: turns that closed
+   * pages left. Call it when the app starts, and as often as needed after that; turns that are under way are left
+   * alone, those of other pages too if the browser has `navigator.locks`. Throws the store's `StoreError`.
    */
   async recover(): Promise<Recovered[]> {
     const { durable } = this.#shared;
@@ -350,8 +359,8 @@ export class Agent {
   }
 
   /**
-   * Cancels the thread's turn, if one is under way, and forgets its conversation: what a store has of it stays there. An `Agent`
-   * on the thread that is still held is not to be used any more.
+   * Cancels the thread's turn, if one is under way, and forgets its conversation: what a store has of the thread stays
+   * there. Stop using an `Agent` of the thread that is still held.
    */
   forgetThread(key: ThreadKey | string): void {
     const { threads, registry } = this.#shared;
@@ -363,14 +372,14 @@ export class Agent {
     RegistryEvents.of(registry).changed();
   }
 
-  /** Forgets the thread, and deletes it from the store with all its turns. Whether the store had it. */
+  /** Forgets the thread, and deletes it from the store with all its turns. Returns whether the store had it. */
   async deleteThread(key: ThreadKey | string): Promise<boolean> {
     this.forgetThread(key);
     const { durable } = this.#shared;
     return durable ? durable.once(() => durable.store.deleteThread(named(key)[0])) : false;
   }
 
-  /** Begins a turn that the store has first. */
+  /** Begins a turn that is stored first. */
   #stored(
     turn: string,
     make: (waiting: Waiting, presence: Presence) => Promise<Omit<Run, "writer"> & { generation: number }>,
@@ -383,7 +392,7 @@ export class Agent {
     let presence: Presence | undefined;
     const begun: Turn = this.#begin(
       async (waiting) => {
-        // Not long: it was cancelled, and waits for nothing itself but its last write.
+        // Not long: the turn was cancelled, and waits only for its last write.
         await Promise.all(earlier);
         presence = await (attending ?? Presence.begin());
         presence.onCancel = () => {
@@ -400,7 +409,7 @@ export class Agent {
     return begun;
   }
 
-  /** The turns of this thread that were begun before: of this agent, and of another one that shares its registry. */
+  /** The earlier turns of this thread: of this agent, and of another one that shares its registry. */
   #others(): Turn[] {
     const { key, current } = this.#thread;
     const live = liveTurns(this.#shared.registry).get(named(key)[1]);
@@ -416,7 +425,7 @@ export class Agent {
     const [, name] = named(thread.key);
     const others = this.#others();
     if (whenBusy === "fail" && others.some((turn) => turn.isUnderWay)) return Turn.refused(setup);
-    // A stored turn goes on as the run that has its thread, if nobody has taken that since.
+    // A stored turn continues as the run that has its thread, unless another run has taken that since.
     const goesOn = isRevived && !thread.current;
     for (const turn of others) turn.cancel();
     const owner = new Owner(registry, thread.key, goesOn);
@@ -445,7 +454,7 @@ export class Agent {
     return turn;
   }
 
-  /** A new run knows nothing of the device. */
+  /** Informs a new run of the device's state. */
   #news(): Input[] {
     const { isInBackground, isOffline, setup } = this.#shared;
     return [
@@ -455,15 +464,15 @@ export class Agent {
   }
 
   /**
-   * The thread's conversation as the store has it: AG-UI messages, oldest first. For one that this page has not sent on yet; from
-   * then on `messages` gives it too, which is what an agent without a store has. A call without a result still runs, or waits
-   * for an answer, perhaps in another page. Throws the store's `StoreError`.
+   * Returns the thread's conversation as the store has it: AG-UI messages, oldest first. Use it for a thread that this
+   * page has not sent on yet; from then on `messages` returns the conversation too, as it does without a store. A call
+   * without a result still runs, or waits for an answer, perhaps in another page. Throws the store's `StoreError`.
    */
   async load(): Promise<Message[]> {
     const thread = this.#thread;
     const { last } = thread;
     const loaded = await this.#shared.durable?.load(thread.key, last);
-    // What a turn has put there meanwhile is newer.
+    // The conversation of a turn since then is newer.
     if (loaded?.last !== undefined && thread.last === last) Object.assign(thread, loaded);
     return loaded?.messages ?? thread.messages;
   }
@@ -477,33 +486,36 @@ export class Agent {
     for (const { current } of this.#shared.threads.values()) current?.tell((machine) => input(machine, this.#shared.setup.clock.now()));
   }
 
-  /** The app goes to the background; see `DevicePolicy`. As what follows, it holds for the turns of all threads, and later ones. */
+  /**
+   * Reports that the app goes to the background; see `DevicePolicy`. Like the following methods, this one applies to
+   * the turns of all threads, and to later ones.
+   */
   enteredBackground(): void {
     this.#shared.isInBackground = true;
     this.#tellAll((machine, now) => machine.enteredBackground(now));
   }
 
-  /** The app is in the foreground again. */
+  /** Reports that the app is in the foreground again. */
   enteredForeground(): void {
     this.#shared.isInBackground = false;
     this.#tellAll((machine, now) => machine.enteredForeground(now));
   }
 
-  /** The network is gone. */
+  /** Reports that the network is gone. */
   networkLost(): void {
     this.#shared.isOffline = true;
     this.#tellAll((machine, now) => machine.networkLost(now));
   }
 
-  /** There is a network, or another one took the place of the one before. */
+  /** Reports that there is a network, or that another one replaced it. */
   networkAvailable(): void {
     this.#shared.isOffline = false;
     this.#tellAll((machine, now) => machine.networkAvailable(now));
   }
 
   /**
-   * Follows the browser: whether the page is hidden or shown, and whether there is a network, as it is now and whenever it
-   * changes. Returns what stops that.
+   * Follows the browser: whether the page is hidden or shown, and whether there is a network, now and after each
+   * change. Returns a function that stops that.
    */
   followDevice(): () => void {
     const stop = new AbortController();
@@ -517,15 +529,18 @@ export class Agent {
     return () => stop.abort();
   }
 
-  /** Which threads have a turn under way, what the user looks at, and what is unread. Its runs are the agent's turns. */
+  /**
+   * Which threads have a turn under way, what the user looks at, and what is unread. The registry's runs are the
+   * agent's turns.
+   */
   get registry(): RunRegistry {
     return this.#shared.registry;
   }
 
   /**
-   * Waits for what next happens to the turns of all threads: a turn began, goes on with another hop, is over; a thread is
-   * unread. Each event goes to one caller: take them here, or with `takeEvents` of the registry. It wakes for those that turns
-   * made; a read mark comes with the next of them.
+   * Waits for the next event of the turns of all threads: a turn began, continued with another hop, or ended; a thread
+   * is unread. Each event goes to one caller only: take them here, or with `takeEvents` of the registry. Only events of
+   * turns wake it; a read mark comes with the next of them.
    */
   nextRegistryEvent(): Promise<RegistryEvent> {
     return RegistryEvents.of(this.#shared.registry).next();
@@ -552,20 +567,20 @@ export class Agent {
   }
 }
 
-/** A thread's key, whole, and as one text. */
+/** A thread's key, complete, and as one text. */
 function named(given: ThreadKey | string): [Required<ThreadKey>, string] {
   const { server = "", room = "", thread } = typeof given === "string" ? { thread: given } : given;
   return [{ thread, room, server }, JSON.stringify([server, room, thread])];
 }
 
-/** Waits for a turn's whole answer. */
+/** Waits for a turn's complete answer. */
 async function whole(turn: Turn): Promise<Finished> {
   const finished = await turn.finish();
   if (turn.problem) throw new TurnError(turn.problem, finished);
   return finished;
 }
 
-/** A new turn in which the user says this. */
+/** Returns the start of a turn with this message of the user. */
 function saying(said: Said): Start {
   const runId = crypto.randomUUID();
   return { runId, message: messageOf(runId, said) };

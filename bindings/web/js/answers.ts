@@ -1,4 +1,4 @@
-// What a machine asks of the app's code: tools, whoever asks the user, the store, a source of runs, what trims.
+// The app's code that a machine calls: tools, questions to the user, the store, a run source, a trimmer.
 
 import { ContextOverflow } from "./context.js";
 import type { Writer } from "./durable.js";
@@ -11,9 +11,9 @@ import type { Input } from "./turn.js";
 
 type Created = Extract<Effect, { type: "createRun" }>;
 type Authorize = Extract<Effect, { type: "authorize" }>;
-/** What a running tool says to its turn. @internal */
+/** Passes a running tool's reports to its turn. @internal */
 export interface Asking {
-  /** Tells the machine; what it refuses is thrown. */
+  /** Passes an input to the machine, and throws its refusal. */
   say(input: Input): void;
   /** Waits for the answer to the question of this id. */
   answered(id: string): Promise<UserAnswer>;
@@ -26,13 +26,13 @@ type Typed = Extract<Effect, { type: "decodeOutput" }>;
 export interface TurnOf {
   threadId: string;
   turn: string;
-  /** The tools of its own. */
+  /** The tools of this turn only. */
   tools: Map<string, Tool>;
 }
 
 /**
- * Carries out an effect that is no stream, and gives what the machine is told. The messages are those of the conversation as
- * the effect finds it. @internal
+ * Carries out an effect that is no stream, and returns the machine's input. The messages are those of the conversation
+ * at the time of the effect. @internal
  */
 export async function answer(setup: Setup, effect: Effect, turn: TurnOf, messages: Message[], writer: Writer | undefined, asking: Asking, signal: AbortSignal): Promise<Input> {
   const { now } = setup.clock;
@@ -74,7 +74,7 @@ async function run({ tools, clock: { now } }: Setup, id: string, invocation: Too
   }
 }
 
-/** What a tool's code is given beside its arguments. */
+/** The arguments of a tool's code in addition to the model's. */
 function context(id: string, invocation: ToolInvocation, now: () => number, { say, answered }: Asking, signal: AbortSignal): ToolContext {
   let questions = 0;
   const tell = (input: Input) => {

@@ -1,12 +1,12 @@
-// A configuration as the library reads it, which is in JSON.
+// Converts a configuration to the library's form, which is JSON.
 
 import { wrong } from "./module.js";
 import type { RunConfig } from "./types.js";
 
-/** Throws for a function, which JSON would drop without a word: an option that is spelled wrong, for the most part. */
+/** Throws for a function, which JSON would drop silently: usually a misspelled option. */
 function refuseFunctions(value: unknown, path = "", within: readonly unknown[] = []): void {
   if (typeof value === "function") throw wrong(`\`${path}\` is a function, and no option of this name takes one`, "look at the spelling: the types have every option");
-  // What is within itself is no JSON at all, which is said where it is written.
+  // A cyclic object is no JSON at all, which the serialization reports.
   if (typeof value !== "object" || value === null || within.includes(value)) return;
   const isList = Array.isArray(value);
   for (const [name, field] of Object.entries(value)) {
@@ -15,10 +15,10 @@ function refuseFunctions(value: unknown, path = "", within: readonly unknown[] =
   }
 }
 
-/** The address that relative ones are relative to: the page's, or the worker's. Absent under Node. */
+/** The base of relative addresses: the page's, or the worker's. Absent under Node. */
 const base = (): string | undefined => globalThis.document?.baseURI ?? globalThis.location?.href;
 
-/** Returns the address as a whole; as it is where there is no page that it could be relative to. */
+/** Returns the absolute address; the unchanged one if there is no page that it could be relative to. */
 function absolute(address: string): string {
   const isRelative = !/^[a-z][a-z\d+.-]*:/i.test(address);
   const page = base();
@@ -30,12 +30,12 @@ function absolute(address: string): string {
   }
 }
 
-/** Returns the configuration for the library. Throws for what JSON has no words for. @internal */
+/** Returns the configuration for the library. Throws for values that JSON cannot express. @internal */
 export function plain(config: RunConfig): RunConfig {
   if (typeof config !== "object" || config === null) return config;
   refuseFunctions(config);
   return typeof config.baseUrl === "string" ? { ...config, baseUrl: absolute(config.baseUrl) } : config;
 }
 
-/** Throws where the options of a turn have a function that no option takes. @internal */
+/** Throws if the options of a turn have a function that no option takes. @internal */
 export const refuseUnknownCode = (options: object): void => refuseFunctions(options);

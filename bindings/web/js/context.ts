@@ -1,17 +1,17 @@
-// The app's code for what an agent alone cannot do: runs that a backend creates, conversations that are too long.
+// The app's code for what an agent alone cannot do: runs that a backend creates, and conversations that are too long.
 
 import { newestMessages } from "./session.js";
 import type { ContextMessage, Json, Message } from "./types.js";
 
-/** A run that a backend is to create. */
+/** A run that a backend should create. */
 export interface NewRun {
-  /** The thread that it is of. */
+  /** The thread of the run. */
   threadId: string;
-  /** The run that it continues; a thread's first has none. */
+  /** The run that the new run continues; absent for the first of a thread. */
   parentRunId?: string;
 }
 
-/** Creates a run, and gives its id. What it throws is what the turn fails with. */
+/** Creates a run, and returns its id. An exception fails the turn. */
 export type RunSource = (run: NewRun, context: { signal: AbortSignal }) => string | Promise<string>;
 
 /** A conversation that does not fit the model's context window. */
@@ -19,35 +19,35 @@ export class ContextOverflow {
   constructor(
     /** How many tokens the next request would take, the instructions and the tools included. */
     readonly tokens: number,
-    /** How many it may take: the model's window, without what is kept for the answer. */
+    /** The number of tokens that the request may take: the model's window, without what is reserved for the answer. */
     readonly window: number,
     /** The messages of the request, oldest first. */
     readonly messages: ContextMessage[],
   ) {}
 
   /**
-   * The ids of the newest messages that fill no more than this part of the room: half of it (0.5) leaves room to go on for a
-   * while. To be given back as they are: what belongs to them is kept with them.
+   * The ids of the newest messages that fill no more than this part of the room: half of it (0.5) leaves room to
+   * continue for a while. Return them unchanged: what belongs to them is kept with them.
    */
   newest(part: number): string[] {
     return newestMessages(this, part);
   }
 }
 
-/** What is kept of a conversation, and what stands for the rest. */
+/** What is kept of a conversation, and the summary of the rest. */
 export interface Trimmed {
   /**
-   * The ids of the messages that are kept. What belongs to them is kept with them: a call with its results, and the reasoning
-   * before them; so are the last question and the last message.
+   * The ids of the messages that are kept. Messages that belong to them are kept with them: a call with its results,
+   * and the reasoning before them; so are the last question and the last message.
    */
   keep: string[];
-  /** What the model is told in the place of the others. */
+  /** The text for the model instead of the other messages. */
   summary?: string;
 }
 
 /**
- * Shortens a conversation: from what does not fit, and its messages, it gives what is kept. The turn fails where that is
- * nothing, or it throws.
+ * Shortens a conversation: from the overflow, and its messages, it returns what is kept. The turn fails if that is
+ * nothing, or after an exception.
  */
 export type Trimmer = (
   overflow: ContextOverflow,
@@ -56,7 +56,7 @@ export type Trimmer = (
 ) => string[] | Trimmed | undefined | Promise<string[] | Trimmed | undefined>;
 
 /**
- * Decodes a typed answer, which fits its schema, into the app's own type. What it throws is what the model is told that does
- * not fit: the answer is asked for again.
+ * Decodes a typed answer, which fits its schema, into the app's own type. An exception is the model's reason to answer
+ * again.
  */
 export type OutputDecoder = (value: Json, context: { signal: AbortSignal }) => unknown;

@@ -4,27 +4,27 @@ import type { Setup } from "./setup.js";
 import type { Message, ThreadKey } from "./types.js";
 import { words } from "./tools.js";
 
-/** For which request credentials are asked for. */
+/** The request that credentials are asked for. */
 export interface CredentialRequest {
   /** The conversation. */
   threadId: string;
   /** The turn: the run id of its first hop. */
   turn: string;
-  /** The provider has refused what was given last, with a 401: it is to be got anew, not taken from a cache. */
+  /** Whether the provider refused the last credentials with a 401: get new ones, not those of a cache. */
   rejected: boolean;
 }
 
-/** What one request is sent with. It is in no snapshot and no journal. */
+/** The key and the headers of one request. They are in no snapshot and no journal. */
 export interface Authorization {
-  /** The key, in the place of the agent's. */
+  /** The key, instead of the agent's. */
   key?: string;
-  /** Headers to send besides, in the place of the agent's of their names. */
+  /** Additional headers, which replace the agent's of the same names. */
   headers?: { [name: string]: string };
 }
 
 /**
- * Gives the key, or a key and headers, of each request: for tokens that expire. It is asked before each request, so it keeps
- * what it got as long as that is good. What it throws is what the turn fails with.
+ * Returns the key, or a key and headers, of each request, for tokens that expire. It is called before each request, so
+ * it should cache what is still valid. An exception fails the turn.
  */
 export type CredentialSource = (
   request: CredentialRequest,
@@ -37,22 +37,22 @@ export interface InstructionsRequest {
   thread: Required<ThreadKey>;
   /** The turn: the run id of its first hop. */
   turn: string;
-  /** What the user says; absent where the turn goes on from a history. */
+  /** What the user says; absent where the turn continues from a history. */
   message?: Message;
-  /** What was said before it: AG-UI messages, oldest first. */
+  /** The conversation before that message: AG-UI messages, oldest first. */
   messages: Message[];
 }
 
-/** Makes the instructions of a turn, before its first request. What it throws is what the turn fails with. */
+/** Makes the instructions of a turn, before its first request. An exception fails the turn. */
 export type InstructionsSource = (request: InstructionsRequest, context: { signal: AbortSignal }) => string | Promise<string>;
 
 /** The instructions of a turn could not be made. @internal */
 export class NoInstructions extends Error {}
 
-/** As long as a tool may take, if the agent does not say otherwise. */
+/** The time limit of a tool, unless the agent sets another. */
 const LONGEST = 300_000;
 
-/** What the app makes; nothing where the turn is stopped meanwhile. @internal */
+/** The result of the app; nothing if the turn is stopped meanwhile. @internal */
 export async function instructions(source: InstructionsSource, request: InstructionsRequest, { clock, config }: Setup, signal: AbortSignal): Promise<string | undefined> {
   const controller = new AbortController();
   const longest = config.timeouts?.toolMs === undefined ? LONGEST : config.timeouts.toolMs;

@@ -1,4 +1,4 @@
-// Turns that survive: what stands in the store before a turn's first request goes out, and who writes it.
+// Durable turns: what is stored before a turn's first request is sent, and who writes it.
 
 import { RunMachine } from "./machine.js";
 import { Presence } from "./presence.js";
@@ -7,24 +7,27 @@ import { conversationOf } from "./session.js";
 import type { Claimed, Effect, Json, Message, NewTurn, Outputs, PersistBatch, RunConfig, ThreadKey, TurnKey, Unfinished, WhenBusy } from "./types.js";
 import { isLost, isTransient, type Store, StoreError, storeError } from "./store.js";
 
-/** One call that takes longer has failed. */
+/** The time limit of one call. */
 const LONGEST_CALL = 30_000;
 
-/** How long another page has to end the turn that it was told to cancel. After that the turn is taken from it. */
+/**
+ * The time in which another page must end a turn that it was asked to cancel. After that the turn is taken from the
+ * page.
+ */
 const CANCEL_TIMEOUT_MS = 5_000;
 
-/** How often a turn that cancels the others of its thread finds that yet another one began first. */
+/** How often a turn that cancels the others of its thread may find that yet another one began first. */
 const MAX_BUSY_TRIES = 5;
 
-/** Another turn of the thread is under way, and is not to be cancelled. @internal */
+/** Another turn of the thread is under way, and should not be cancelled. @internal */
 export class Busy extends Error {}
 
 type Persist = Extract<Effect, { type: "persist" }>;
 
-/** What a turn that waits for its store is told, and that nobody waits any more. @internal */
+/** The reports for a turn that waits for its store, and the signal that it is no longer wanted. @internal */
 export interface Waiting {
   warn(message: string): void;
-  /** What keeps the writes waiting now, if anything does. */
+  /** Reports what delays the writes now, if anything does. */
   trouble(error: StoreError | undefined): void;
   signal: AbortSignal;
 }
@@ -35,7 +38,7 @@ export interface Conversation {
   sharedState: Json;
 }
 
-/** What the page knows of a thread: its conversation, and the stored turn that this is as of. @internal */
+/** The page's state of a thread: its conversation, and the stored turn with which it ends. @internal */
 export interface Known extends Conversation {
   last: string | undefined;
 }
@@ -47,7 +50,7 @@ export interface Orphan {
   presence: Presence;
 }
 
-/** The store of an agent, and how its turns begin there. @internal */
+/** The store of an agent, which begins its turns there. @internal */
 export class Durable {
   constructor(
     readonly store: Store,
@@ -56,7 +59,7 @@ export class Durable {
     private readonly clock: Clock,
   ) {}
 
-  /** One call, which does not take for ever. */
+  /** Makes one call, with a time limit. */
   async once<T>(call: () => Promise<T>): Promise<T> {
     let timer: unknown;
     const late = new Promise<never>((_, fail) => {
@@ -72,7 +75,7 @@ export class Durable {
     }
   }
 
-  /** The pause after so many failures. */
+  /** The pause after this number of failures. */
   delay(failures: number): number {
     const { firstDelayMs = 500, maxDelayMs = 8_000 } = this.config.retry ?? {};
     return failures === 0 ? 0 : Math.min(firstDelayMs * 2 ** (failures - 1), maxDelayMs);
@@ -91,12 +94,12 @@ export class Durable {
     });
   }
 
-  /** In words, for the app. */
+  /** The problem in words, for the app. */
   waiting({ message }: StoreError, failures: number): string {
     return `the turn waits for its store, and tries again in ${(this.delay(failures) / 1000).toFixed(1)} s: ${message}`;
   }
 
-  /** Tries until it is done, cannot be done, or has been tried often enough. */
+  /** Tries until the call succeeds, cannot succeed, or has used up its attempts. */
   async #call<T>(call: () => Promise<T>, { warn, signal }: Waiting): Promise<T> {
     for (let failures = 1; ; failures += 1) {
       try {
@@ -112,9 +115,9 @@ export class Durable {
   }
 
   /**
-   * Returns what the store has before a new turn: after the thread's last one, or after `from`. An unfinished turn that no
-   * page drives is ended as cancelled first. One that a page drives is an error (`Busy`) for `fail`; for `cancel` that page
-   * is told to cancel it. The conversation `isNew` if the store has no turns that give it.
+   * Returns the store's data before a new turn: after the thread's last one, or after `from`. An unfinished turn that
+   * no page drives is ended as cancelled first. One that a page drives is an error (`Busy`) for `fail`; for `cancel`
+   * that page is asked to cancel it. The conversation `isNew` if no stored turns contain it.
    */
   async before(
     thread: ThreadKey,
@@ -166,7 +169,7 @@ export class Durable {
     }
   }
 
-  /** The conversation as of a stored turn. */
+  /** The conversation up to a stored turn. */
   async #conversation(thread: ThreadKey, turn: string, waiting: Waiting): Promise<Conversation> {
     const turns = await this.#call(() => this.store.turns(thread), waiting);
     try {
@@ -177,8 +180,8 @@ export class Durable {
   }
 
   /**
-   * The conversation of a thread as the store has it, and the turn that it is as of, if that is over; nothing where the store has
-   * no more than `known`, or no such thread.
+   * The conversation of a thread as the store has it, and its last turn, if that is over; nothing if the store has no
+   * more than `known`, or no such thread.
    */
   async load(thread: ThreadKey, known: string | undefined): Promise<Known | undefined> {
     const record = await this.once(() => this.store.thread(thread));
@@ -199,7 +202,7 @@ export class Durable {
       }, waiting);
     } catch (error) {
       if ((error as StoreError).kind !== "exists" || tries === 1) throw error;
-      // An earlier try was done, and its answer lost on the way.
+      // An earlier try succeeded, but its answer was lost.
       const claimed = await this.#call(async () => {
         const unfinished = await this.#unfinished(turn.key);
         return unfinished?.owner === turn.owner ? this.#claimed(unfinished, turn.owner) : undefined;
@@ -209,7 +212,7 @@ export class Durable {
     }
   }
 
-  /** Claims a turn for an owner, if it is unfinished. A page that drives it is dealt with as in `before`. */
+  /** Claims a turn for an owner, if it is unfinished. A page that drives it is handled as in `before`. */
   async claim(key: TurnKey, owner: string, whenBusy: WhenBusy, waiting: Waiting): Promise<Claimed | undefined> {
     const driven = await this.#call(() => this.#unfinished(key), waiting);
     if (!driven) return undefined;
@@ -217,7 +220,7 @@ export class Durable {
     return this.#take(key, owner, waiting);
   }
 
-  /** Claims a turn for an owner, if it is unfinished, whoever has it. */
+  /** Claims a turn for an owner, if it is unfinished, from any other owner. */
   #take(key: TurnKey, owner: string, waiting: Waiting): Promise<Claimed | undefined> {
     return this.#call(async () => {
       const unfinished = await this.#unfinished(key);
@@ -230,7 +233,7 @@ export class Durable {
     return unfinished?.key.turn === key.turn ? unfinished : undefined;
   }
 
-  /** Nothing of a turn that has ended. */
+  /** Nothing for a turn that has ended. */
   async #claimed({ key, generation }: Unfinished, owner: string): Promise<Claimed | undefined> {
     try {
       return await this.store.claim(key, generation, owner);
@@ -269,21 +272,21 @@ export class Durable {
     try {
       return RunMachine.reviveFrom(checkpoint, turns, key.turn, config, now, journal);
     } catch (error) {
-      // A turn that was begun without the store has what the app kept of it, until its first write.
+      // A turn that was begun without the store has the app's own data, until its first write.
       if (isWhole(checkpoint)) return RunMachine.revive(checkpoint, config, now, journal);
       throw error;
     }
   }
 
   /**
-   * Claims a turn, so that its owner can write no more, and ends it as cancelled. Gives the conversation after it, if its run
-   * could be read.
+   * Claims a turn, so that its owner can write no more, and ends it as cancelled. Returns the conversation after it, if
+   * its run could be read.
    */
   async #stop({ key, owner }: Unfinished, waiting: Waiting): Promise<Conversation | undefined> {
-    // A page that cannot be seen, for want of locks, stops at once, and does not stream on to nobody.
+    // A page that is invisible for want of locks stops at once, instead of streaming on without a client.
     Presence.tell(owner);
     const claimed = await this.#take(key, crypto.randomUUID(), waiting);
-    // It may have come to its end in the meantime.
+    // The turn may have ended in the meantime.
     if (!claimed) return undefined;
     const write = (batch: PersistBatch) => this.#call(() => this.store.persist(key, claimed.generation, batch), waiting);
     const now = this.clock.now();
@@ -293,7 +296,7 @@ export class Durable {
     try {
       machine = await this.revived(key, claimed, config, now, waiting);
     } catch {
-      // Its run cannot be read: what is stored of it stands.
+      // The turn's run cannot be read: its stored data stays.
     }
     try {
       for (let outputs = machine?.pollOutputs(); machine && outputs; ) {
@@ -314,7 +317,7 @@ export class Durable {
   }
 }
 
-/** Whether a text is the snapshot of a whole run, and no checkpoint. */
+/** Whether a text is the snapshot of a complete run, and no checkpoint. */
 function isWhole(text: string): boolean {
   try {
     return (JSON.parse(text) as { basis?: unknown }).basis === undefined;
@@ -331,17 +334,17 @@ function batchOf({ id, blocks, status, outcome, checkpoint }: Persist, atMs: num
 
 /** A turn as its store knows it. */
 export interface StoredTurn {
-  /** Its name. */
+  /** The key of the turn. */
   key: TurnKey;
-  /** What it is written with. */
+  /** The generation that the turn is written with. */
   generation: number;
 }
 
 /** The right to write a turn. @internal */
 export class Writer {
-  /** How often the write under way has failed for now. */
+  /** The number of temporary failures of the write under way. */
   #failures = 0;
-  /** The turn is another page's: nothing is written any more. */
+  /** The turn belongs to another page: nothing is written any more. */
   #isLost = false;
   readonly #givenUp = new AbortController();
 
@@ -349,16 +352,18 @@ export class Writer {
     private readonly durable: Durable,
     readonly stored: StoredTurn,
     private readonly now: () => number,
-    /** The turn, and what stops it. */
+    /** The turn, and the function that stops it. */
     private readonly turn: Waiting & { stop(): void },
   ) {}
 
-  /** Cuts the pauses of writes short: one that fails has failed. */
+  /** Cuts the pauses of writes short: a write that fails has failed. */
   giveUp(): void {
     this.#givenUp.abort();
   }
 
-  /** Carries out a write; gives what the machine is told. The machine gives it out again as often as it is to be tried. */
+  /**
+   * Carries out a write; returns the machine's input. The machine emits the write again as often as it should be tried.
+   */
   async write(effect: Persist): Promise<(machine: RunMachine) => Outputs> {
     const { id } = effect;
     const { durable, stored, now, turn } = this;

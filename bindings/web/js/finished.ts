@@ -4,24 +4,27 @@ import type { Json, Message, Outcome, Problem, TokenUsage } from "./types.js";
 
 /** A turn that is over. */
 export interface Finished {
-  /** How it ended. */
+  /** How the turn ended. */
   outcome: Outcome;
-  /** All that the model said in it. */
+  /** All that the model said in the turn. */
   text: string;
-  /** The conversation after it: AG-UI messages, oldest first. */
+  /** The conversation after the turn: AG-UI messages, oldest first. */
   messages: Message[];
-  /** What it cost, over all its hops. */
+  /** What the turn cost, over all its hops. */
   usage: TokenUsage;
-  /** How many streams it took. */
+  /** How many streams the turn took. */
   hops: number;
-  /** The typed answer; absent if there was to be none, or the turn has not ended well. */
+  /** The typed answer; absent if none was asked for, or the turn has not succeeded. */
   output?: Json;
 }
 
-/** A turn whose answer is not whole: what is wrong, and what to do. What was said is in `finished` alone: in no message and no log. */
+/**
+ * A turn whose answer is incomplete: what is wrong, and what to do. Only `finished` holds the conversation: no message
+ * and no log does.
+ */
 export class TurnError extends Error {
   override name = "TurnError";
-  // No property that logs and error trackers would print: it has the conversation.
+  // Hidden from logs and error trackers, which would print it: it holds the conversation.
   readonly #finished: Finished;
 
   constructor(
@@ -32,7 +35,7 @@ export class TurnError extends Error {
     this.#finished = finished;
   }
 
-  /** The turn as it ended: what was said so far stands. */
+  /** The turn as it ended, with what was said so far. */
   get finished(): Finished {
     return this.#finished;
   }

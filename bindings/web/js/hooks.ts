@@ -6,47 +6,48 @@ import type { Effect, HookAnswer, HookMoment, HookSpec, HookSubject, Json, Messa
 import { shown, words } from "./tools.js";
 import type { Input } from "./turn.js";
 
-/** What the next request is made of. */
+/** The content of the next request. */
 export type HookedRequest = Extract<HookSubject, { type: "hookedRequest" }>;
-/** What the model has said. */
+/** The model's answer. */
 export type HookedAnswer = Extract<HookSubject, { type: "hookedAnswer" }>;
-/** What came of a call. */
+/** The result of a call. */
 export type HookedResult = Extract<HookSubject, { type: "hookedResult" }>;
 
 /**
- * Thrown by a hook that does not let pass what it looks at. Of a call, or of its result, the model is told the reason, and the
- * turn goes on; a request or an answer ends the turn by it.
+ * Thrown by a hook that refuses its subject. A refused call, or its result, goes back to the model with the reason, and
+ * the turn continues; a refused request or answer ends the turn.
  */
 export class HookRefusal extends Error {}
 
 type Looking<Given> = Given | undefined | void | Promise<Given | undefined | void>;
 
 /**
- * Looks at what an agent's turns are about to do. It is asked about what it has a method for. Each lets pass what it looks at by
- * returning nothing; it throws a `HookRefusal` to refuse it, and another error fails the turn, with the hook's name.
+ * Inspects what an agent's turns are about to do. A hook is asked about the subjects that it has methods for. Each
+ * method accepts its subject by returning nothing; it throws a `HookRefusal` to refuse it, and another error fails the
+ * turn, with the hook's name.
  */
 export interface Hook {
-  /** What refusals call it. */
+  /** The name in refusals. */
   name: string;
   /**
-   * Looks at what is sent to the model, once for each request, not for each try; may return what this request carries in the
-   * place of its own. The history stays as it is.
+   * Inspects a request to the model, once for each request, not for each try; may return content to send instead of the
+   * request's own. The history is not changed.
    */
   beforeRequest?(request: HookedRequest, context: { signal: AbortSignal }): Looking<{ instructions?: string; messages?: Message[] }>;
-  /** Looks at what the model has said, before anything follows from it. The user may have read it by then. */
+  /** Inspects the model's answer, before anything follows from it. The user may have read it by then. */
   afterAnswer?(answer: HookedAnswer, context: { signal: AbortSignal }): void | Promise<void>;
   /**
-   * Looks at a call, before the user is asked whether it may run; may return other arguments, which fit the tool's schema.
-   * The model is not told.
+   * Inspects a call, before the user is asked whether it may run; may return other arguments, which must fit the tool's
+   * schema. The model is not informed.
    */
   beforeTool?(call: ToolInvocation, context: { signal: AbortSignal }): Looking<{ [name: string]: Json }>;
-  /** Looks at what came of a call; may return what the model is told in its place, as a tool's own result. */
+  /** Inspects the result of a call; may return another result for the model, as a tool's own result. */
   afterTool?(result: HookedResult, context: { signal: AbortSignal }): Looking<unknown>;
 }
 
 const MOMENTS: HookMoment[] = ["beforeRequest", "afterAnswer", "beforeTool", "afterTool"];
 
-/** What the machine is told of the hooks. @internal */
+/** The hooks in the machine's configuration. @internal */
 export function specs(hooks: readonly Hook[]): HookSpec[] {
   if (!Array.isArray(hooks)) throw wrong("`hooks` is no array", "give an array of hooks, with their code");
   return hooks.map((hook: Partial<Hook> | null | undefined, at) => {
@@ -59,7 +60,7 @@ export function specs(hooks: readonly Hook[]): HookSpec[] {
   });
 }
 
-/** Has a hook look. @internal */
+/** Calls a hook. @internal */
 export async function look({ hooks, clock: { now } }: Setup, { id, hook: name, subject }: Extract<Effect, { type: "runHook" }>, signal: AbortSignal): Promise<Input> {
   const said = await answerOf(hooks.find((hook) => hook.name === name), subject, signal);
   return (machine) => machine.hookAnswered(id, said, now());

@@ -16,14 +16,14 @@ interface StoredThread {
   turns: string[];
 }
 
-/** A turn without its blocks, which are stored each by itself: a write does not grow with the turn. */
+/** A turn without its blocks, each of which is stored separately: a write does not grow with the turn. */
 interface StoredTurn {
   key: TurnKey;
   record: Omit<TurnRecord, "blocks">;
   owner: string;
   generation: number;
   checkpoint?: string;
-  /** How many blocks there are. */
+  /** The number of blocks. */
   blocks: number;
 }
 
@@ -91,7 +91,10 @@ export class IndexedDbStore implements Store {
     database.onversionchange = () => database.close();
   }
 
-  /** Opens the database of this name, and creates it if the origin has none. Throws a `StoreError` where it cannot be opened. */
+  /**
+   * Opens the database of this name, and creates it if the origin has none. Throws a `StoreError` if it cannot be
+   * opened.
+   */
   static async open(name: string): Promise<IndexedDbStore> {
     if (typeof indexedDB === "undefined") throw new StoreError("refused", "there is no IndexedDB here: use this store in a page or a worker");
     const opening = indexedDB.open(name, 1);
@@ -112,7 +115,7 @@ export class IndexedDbStore implements Store {
     this.#database.close();
   }
 
-  /** Runs one transaction: done as a whole or not at all, and on the disk when it is over. */
+  /** Runs one transaction: done completely or not at all, and on the disk when it is over. */
   async #transaction<T>(mode: IDBTransactionMode, work: (stores: Stores) => Promise<T>): Promise<T> {
     const transaction = this.#database.transaction(STORES, mode, { durability: "strict" });
     const over = new Promise<void>((resolve, reject) => {
@@ -129,7 +132,7 @@ export class IndexedDbStore implements Store {
       try {
         transaction.abort();
       } catch {
-        // It is over already.
+        // The transaction is over already.
       }
       throw error;
     }

@@ -1,4 +1,4 @@
-// The machine: how it is made, and what of it is no call in JSON.
+// The machine: how it is created, and the methods that are not calls in JSON.
 
 import { RunCalls } from "./calls.js";
 import { plain } from "./configuration.js";
@@ -12,26 +12,26 @@ const at = (nowMs?: number | null): number => milliseconds(nowMs) ?? Date.now();
 /**
  * A turn without any IO: the app owns the network, the tools, the clock and the store.
  *
- * Each input is one call, and each call gives back all that came of it: `events` to show and `effects` to carry out and
- * to answer by their ids. `nowMs` is the time in milliseconds since the epoch; the clock's if left out. Call `timeout` when
- * `wakeAtMs` of the latest outputs has come.
+ * Each input is one call, and each call returns all of its outputs: `events` to show and `effects` to carry out and to
+ * answer by their ids. `nowMs` is the time in milliseconds since the epoch; the clock's if left out. Call `timeout`
+ * when `wakeAtMs` of the latest outputs has come.
  *
- * The host's loop: `start`; for an `openStream` call `fetch`, then `opened`, then `receive` for every piece of the
- * body, then `ended` (or `refused`, `connectionFailed`, `lost`); for a `runTool` run the tool and call `toolFinished` or
- * `toolFailed`; until `outcome` is there. Wrong calls throw a `StepwellError`, and change nothing.
+ * The host's loop: `start`; for an `openStream` call `fetch`, then `opened`, then `receive` for every chunk of the
+ * body, then `ended` (or `refused`, `connectionFailed`, `lost`); for a `runTool` run the tool and call `toolFinished`
+ * or `toolFailed`; until `outcome` is there. Wrong calls throw a `StepwellError`, and change nothing.
  */
 export class RunMachine extends RunCalls {
   #machine: Machine | undefined;
   #journal = "";
 
   /**
-   * A run that is ready to start, on a conversation as it stands: AG-UI messages, oldest first, and the state shared with
-   * an AG-UI agent. With `journal` all inputs are written down, for `takeJournal`.
+   * Creates a run that is ready to start, on an existing conversation: AG-UI messages, oldest first, and the state
+   * shared with an AG-UI agent. With `journal` all inputs are recorded, for `takeJournal`.
    */
   constructor(config: RunConfig, threadId: string, history?: Message[] | null, sharedState?: Json, journal?: boolean | null) {
     super();
     this.#machine = made(() => {
-      // From `restore` and `revive`, which have made it.
+      // From `restore` and `revive`, which have created it.
       if ((config as unknown) instanceof Machine) return config as unknown as Machine;
       const making = { config: plain(config), threadId, history: history ?? [], sharedState, journal: journal ?? false };
       return new Machine(written("the run", making));
@@ -42,25 +42,29 @@ export class RunMachine extends RunCalls {
     return new RunMachine(made(() => new Machine(written("the run", making))) as unknown as RunConfig, "");
   }
 
-  /** A stored run in the same page, which was suspended and goes on: what the app was given to do, it still does. */
+  /**
+   * Restores a run that was suspended and continues in the same page: the app still carries out the effects that it has
+   * received.
+   */
   static restore(snapshot: string, config: RunConfig): RunMachine {
     return RunMachine.#of({ config: plain(config), restore: snapshot });
   }
 
   /**
-   * A stored run whose page was closed. A request that had shown nothing goes out again; a stream that was open is
-   * resumed where the server can, else what was shown of the answer stays, marked as cut, and it is asked for anew; a
-   * tool that had begun is run again only if it says that it is idempotent, and else the model is told that its outcome
-   * is unknown. Take `pollOutputs` first. With `journal` all further inputs are written down, in a journal of their own.
+   * Revives a stored run whose page was closed. A request that had shown nothing is sent again. A stream that was open
+   * is resumed where the server can; if not, what was shown of the answer stays, marked as cut, and the answer is asked
+   * for again. A tool that had begun is run again only if it is idempotent; for other tools the model is informed that
+   * the outcome is unknown. Take `pollOutputs` first. With `journal` all further inputs are recorded, in a journal of
+   * their own.
    */
   static revive(snapshot: string, config: RunConfig, nowMs?: number | null, journal?: boolean | null): RunMachine {
     return RunMachine.#of({ config: plain(config), revive: snapshot, nowMs: at(nowMs), journal: journal ?? false });
   }
 
   /**
-   * A stored run whose page was closed, as `revive` gives it, from what a store has of it: the newest checkpoint of the turn, and
-   * the turns of its thread, or those on the path to it alone. They are read at one time: a turn with more blocks than were stored
-   * with its checkpoint, or with fewer, is refused.
+   * Revives a stored run whose page was closed, as `revive` does, from a store's data: the newest checkpoint of the
+   * turn, and the turns of its thread, or only those on the path to it. Read all of them at one time: a turn with more
+   * blocks than were stored with its checkpoint, or with fewer, is refused.
    */
   static reviveFrom(checkpoint: string, turns: TurnRecord[], turn: string, config: RunConfig, nowMs?: number | null, journal?: boolean | null): RunMachine {
     const reviveFrom = { checkpoint, turns, turn };
@@ -86,7 +90,7 @@ export class RunMachine extends RunCalls {
     return answered<{ answer: T }>(this.#own.ask(written("the question", { ask, ...fields }))).answer;
   }
 
-  /** Gives the machine's memory back at once; else it is given back when the machine is collected. */
+  /** Frees the machine's memory at once; otherwise it is freed when the machine is collected. */
   free(): void {
     this.#machine?.free();
     this.#machine = undefined;
@@ -97,27 +101,27 @@ export class RunMachine extends RunCalls {
     this.free();
   }
 
-  /** What waits without an input of its own: after `revive`. */
+  /** Returns the outputs that wait without an input: after `revive`. */
   pollOutputs(): Outputs {
     return this.#outputs(this.#own.pollOutputs());
   }
 
-  /** Bytes of the body, as many as the transport gave, cut anywhere. */
+  /** Bytes of the body, in chunks as the transport gave them, cut anywhere. */
   receive(effect: string, bytes: Uint8Array, nowMs?: number | null): Outputs {
     return this.#outputs(this.#own.receive(effect, bodyBytes(bytes), at(nowMs)));
   }
 
   /**
-   * The user types during the turn: an AG-UI message of the role `user`. It waits until the next hop begins, and is
-   * answered in this turn; if it cannot be, the event `steeringRefused` gives it back.
+   * The user sends a message during the turn: an AG-UI message of the role `user`. The message waits until the next hop
+   * begins, and is answered in this turn; if that is not possible, the event `steeringRefused` returns it.
    */
   steer(message: Message, nowMs?: number | null): Outputs {
     return this.tell("steer", nowMs, { message });
   }
 
   /**
-   * The lines of the journal that were written since the last call; empty without a journal. They hold all that is
-   * said, but no key. The program's `stepwell replay` replays them.
+   * Returns the lines of the journal since the last call; empty without a journal. They hold the whole conversation,
+   * but no key. The program's `stepwell replay` replays them.
    */
   takeJournal(): string {
     const lines = this.#journal;
@@ -125,7 +129,7 @@ export class RunMachine extends RunCalls {
     return lines;
   }
 
-  /** Closes the journal, since the run is over or the page leaves it, and gives its last lines. */
+  /** Closes the journal, because the run is over or the page leaves it, and returns its last lines. */
   endJournal(): string {
     return this.takeJournal() + answered<{ answer: string }>(this.#own.endJournal()).answer;
   }

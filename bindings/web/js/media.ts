@@ -1,4 +1,4 @@
-// What goes with a message, or comes of a tool, and is more than text: pictures, sound, films, documents.
+// Parts of a message or of a tool's result that are more than text: pictures, sound, video, documents.
 
 import { loaded, misuse, wrong } from "./module.js";
 import { mediaPart } from "./session.js";
@@ -10,14 +10,14 @@ import type { Json, MediaKind, Message, Part } from "./types.js";
  */
 export type Media = string | URL | Blob | ArrayBuffer | Uint8Array;
 
-/** What is known of it beside: its media type, where that is not to be found out by its first bytes or its name. */
+/** Options of the source: its media type, if that should not be detected from the first bytes or the name. */
 export interface MediaOptions {
   mediaType?: string;
   /** The name of bytes. */
   name?: string;
 }
 
-/** A part of what the user says, or of what a tool gives back: `image`, `audio`, `video`, `document` and `file` make one. */
+/** A part of a user's message, or of a tool's result: `image`, `audio`, `video`, `document` and `file` make one. */
 export class ContentPart {
   constructor(part: Part) {
     Object.assign(this, part);
@@ -32,8 +32,9 @@ export interface ContentPart {
 export type Content = string | ContentPart | Part;
 
 /**
- * A picture, for `Agent.send` or as a tool's result. A file is read at once; what is at an address the provider fetches. Throws
- * a `StepwellError` for what is empty, of no known type or no picture, and for an address that nobody fetches from.
+ * A picture, for `Agent.send` or as a tool's result. A file is read at once; the provider fetches what is at an
+ * address. Throws a `StepwellError` for a source that is empty, of no known type or no picture, and for an address that
+ * cannot be fetched.
  */
 export function image(source: Media, options?: MediaOptions): Promise<ContentPart> {
   return made("image", source, options);
@@ -44,26 +45,26 @@ export function audio(source: Media, options?: MediaOptions): Promise<ContentPar
   return made("audio", source, options);
 }
 
-/** A film; see `image`. */
+/** A video; see `image`. */
 export function video(source: Media, options?: MediaOptions): Promise<ContentPart> {
   return made("video", source, options);
 }
 
-/** A document: a PDF file, a text, whatever the provider reads; see `image`. */
+/** A document: a PDF file, a text, or any other type that the provider reads; see `image`. */
 export function document(source: Media, options?: MediaOptions): Promise<ContentPart> {
   return made("document", source, options);
 }
 
 /**
- * A file in a provider's store, by the id that it has there. `provider` says whose id it is, so that no other is asked for it,
- * and `mediaType` what it is: `image/png` makes it a picture; without it is a document.
+ * A file in a provider's store, by its id there. `provider` names the owner of the id, so that no other provider is
+ * asked for the file, and `mediaType` its type: `image/png` makes it a picture; without a type it is a document.
  */
 export function file(id: string, options: { provider?: string; mediaType?: string } = {}): ContentPart {
   loaded();
   return new ContentPart(mediaPart({ file: id, ...options }));
 }
 
-/** AG-UI's parts of them. An empty text is none. */
+/** Converts them to AG-UI's parts. With parts, an empty text is left out. */
 export const partsOf = (contents: readonly Content[]): Part[] => contents.filter((content) => content !== "").map(partOf);
 
 function partOf(content: Content): Part {
@@ -76,14 +77,14 @@ function partOf(content: Content): Part {
 /** What the user says: a text, a part of media, texts and parts in order, or an AG-UI message. */
 export type Said = string | ContentPart | readonly Content[] | Message;
 
-/** The same as an AG-UI message; of a turn's, or of a steering one's, id. */
+/** Converts it to an AG-UI message, with the id of a turn's message or of a steering one. */
 export function messageOf(id: string, said: Said): Message {
   if (typeof said === "object" && said !== null && "role" in said) return said as Message;
   const content = typeof said === "string" ? said : partsOf(Array.isArray(said) ? said : [said as ContentPart]);
   return { id: `${id}-user`, role: "user", content };
 }
 
-/** What a value is, in words. */
+/** Describes a value in words. */
 const kindOf = (value: unknown): string => (value === null ? "null" : typeof value === "object" ? "an object without a `type`" : `of the type ${typeof value}`);
 
 async function made(kind: MediaKind, source: Media, { mediaType, name }: MediaOptions = {}): Promise<ContentPart> {

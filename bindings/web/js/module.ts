@@ -1,22 +1,22 @@
-// The WebAssembly module: when it is loaded, and how it is spoken to, which is in JSON.
+// The WebAssembly module: how it is loaded, and called in JSON.
 
 import load, { initSync as loadSync, type InitInput, type InitOutput, type SyncInitInput } from "./stepwell.js";
 import type { StepwellError, ThreadKey } from "./types.js";
 
 let isLoaded = false;
 
-/** An error as the library throws them. */
+/** An error of the library. */
 export function thrown(kind: StepwellError["kind"], reason: string, advice: string): StepwellError {
   return Object.assign(new Error(`${reason}; ${advice}`), { name: "StepwellError" as const, kind, reason, advice });
 }
 
-/** A call that does not fit where things stand. */
+/** A call that does not fit the current state. */
 export const misuse = (reason: string, advice: string): StepwellError => thrown("misuse", reason, advice);
 
-/** An argument that is not what it should be: the types tell nothing to an app in JavaScript. */
+/** An invalid argument: types do not protect an app in JavaScript. */
 export const wrong = (reason: string, advice: string): StepwellError => thrown("invalidArgument", reason, advice);
 
-/** Throws where the module is not loaded. */
+/** Throws if the module is not loaded. */
 export function loaded(): void {
   if (!isLoaded) {
     throw misuse(
@@ -26,7 +26,7 @@ export function loaded(): void {
   }
 }
 
-/** What to do where the module cannot be loaded. */
+/** What to do if the module cannot be loaded. */
 function loadingAdvice(error: unknown): string {
   const words = String(error);
   if (/unsafe-eval|Content Security Policy|Content-Security-Policy/i.test(words)) {
@@ -36,8 +36,8 @@ function loadingAdvice(error: unknown): string {
 }
 
 /**
- * Loads the module, once for a page, a worker or a process. Under Node it is read from the package. `module_or_path` says
- * where else it is: an address, a `Response`, the bytes, or a `WebAssembly.Module`. Throws a `StepwellError` where it cannot
+ * Loads the module, once for a page, a worker or a process. Under Node it is read from the package. `module_or_path` is
+ * another source: an address, a `Response`, the bytes, or a `WebAssembly.Module`. Throws a `StepwellError` if it cannot
  * be loaded.
  */
 export async function init(from?: { module_or_path: InitInput | Promise<InitInput> }): Promise<InitOutput> {
@@ -52,15 +52,15 @@ export async function init(from?: { module_or_path: InitInput | Promise<InitInpu
   return output;
 }
 
-/** The same at once, from the bytes or a `WebAssembly.Module`. */
+/** Loads the module at once, from the bytes or a `WebAssembly.Module`. */
 export function initSync(from?: { module: SyncInitInput }): InitOutput {
-  // Once it is loaded it is given as it is.
+  // A loaded module is returned unchanged.
   const output = loadSync(from as { module: SyncInitInput });
   isLoaded = true;
   return output;
 }
 
-/** Bytes: of a text the module would take as many zeros. */
+/** Converts to bytes: for a text the module would take as many zeros. */
 export function bodyBytes(bytes: Uint8Array): Uint8Array {
   if (!ArrayBuffer.isView(bytes)) throw wrong("the body is no `Uint8Array`", "give the bytes as `fetch` gives them; of a text, `new TextEncoder().encode(text)`");
   return bytes;
@@ -69,14 +69,14 @@ export function bodyBytes(bytes: Uint8Array): Uint8Array {
 /** The text of a body. */
 export const bodyText = (bytes: Uint8Array): string => new TextDecoder().decode(bodyBytes(bytes));
 
-/** Whole milliseconds, if there are some. */
+/** Whole milliseconds, if any. */
 export const milliseconds = (time?: number | null): number | undefined => (time == null ? undefined : Math.max(0, Math.trunc(time)));
 
-/** A thread's key: a mere id names the thread of an app that has one server and no rooms. */
+/** A thread's key: for an app with one server and no rooms, an id alone names the thread. */
 export const threadKey = (thread: ThreadKey | string): ThreadKey =>
   typeof thread === "string" ? { server: "", room: "", thread } : thread;
 
-/** A text in JSON, of what the app gave. */
+/** Converts a value of the app to JSON text. */
 export function written(what: string, value: object): string {
   try {
     return JSON.stringify(value);
@@ -85,14 +85,14 @@ export function written(what: string, value: object): string {
   }
 }
 
-/** What the library answered, read; what it refused is thrown. */
+/** Parses the library's answer, or throws its refusal. */
 export function answered<T>(text: string): T {
   const answer = JSON.parse(text) as T & { refused?: Pick<StepwellError, "kind" | "reason" | "advice"> };
   if (answer.refused) throw thrown(answer.refused.kind, answer.refused.reason, answer.refused.advice);
   return answer;
 }
 
-/** Makes something of the library's: what it refuses it throws as text. */
+/** Creates an object of the library: its refusals are thrown as text. */
 export function made<T>(make: () => T): T {
   loaded();
   try {

@@ -1,11 +1,11 @@
-// Answers that are of a type of the app's.
+// Answers of a type of the app.
 
 import { misuse } from "./module.js";
 import type { ArgumentsChange, Json, OutputType } from "./types.js";
 
 /**
  * A type of a schema library that follows Standard Schema and Standard JSON Schema, as those of Zod do from 4.2 on
- * (https://standardschema.dev). Its JSON Schema is what the model is asked for, `validate` what reads the answer.
+ * (https://standardschema.dev). Its JSON Schema is sent to the model, and `validate` reads the answer.
  */
 export interface StandardSchema<T> {
   readonly "~standard": {
@@ -15,12 +15,15 @@ export interface StandardSchema<T> {
   };
 }
 
-/** What Standard Schema's `validate` gives. */
+/** The result of Standard Schema's `validate`. */
 export type StandardResult<T> =
   | { readonly value: T; readonly issues?: undefined }
   | { readonly issues: readonly { readonly message: string; readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined }[] };
 
-/** The type of an answer by its JSON Schema. `parse` reads the answer; what it throws is what the model is told that does not fit. */
+/**
+ * The type of an answer by its JSON Schema. `parse` reads the answer; its exception is the model's reason to answer
+ * again.
+ */
 export interface JsonOutput<T> extends Omit<OutputType, "decodedByHost"> {
   parse?: (value: Json) => T | Promise<T>;
 }
@@ -28,20 +31,20 @@ export interface JsonOutput<T> extends Omit<OutputType, "decodedByHost"> {
 /** The type of an answer. */
 export type Output<T> = StandardSchema<T> | JsonOutput<T>;
 
-/** What is known of a value while it streams: what is there is as it will be, but the end of a text. */
+/** The known part of a value while it streams: what is there is final, except for the end of a text. */
 export type DeepPartial<T> = T extends (infer Element)[]
   ? DeepPartial<Element>[]
   : T extends object
     ? { [Name in keyof T]?: DeepPartial<T[Name]> }
     : T;
 
-/** What the model is asked for, and what reads it. @internal */
+/** The schema for the model, and the function that reads the answer. @internal */
 export interface Read<T> {
   asked: OutputType;
   read(value: Json): T | Promise<T>;
 }
 
-/** Throws where the type has no schema. @internal */
+/** Throws if the type has no schema. @internal */
 export function outputOf<T>(output: Output<T>): Read<T> {
   if (!("~standard" in output)) {
     const { parse, ...asked } = output;
@@ -70,10 +73,10 @@ function inWords({ message, path = [] }: Issue): string {
   return names.length === 0 ? message : `${message} (at ${names.join(".")})`;
 }
 
-/** The value with a change of its stream, in place. @internal */
+/** Applies a change of its stream to the value, in place. @internal */
 export function changed(value: Json, change: ArgumentsChange): Json {
   if (change.op === "end") return value;
-  // In a box, so that the whole is a member too.
+  // In a box, so that the whole value is a member too.
   const box: Json = { value };
   const names = `/value${change.path}`.split("/").slice(1).map((name) => name.replaceAll("~1", "/").replaceAll("~0", "~"));
   const last = names.pop()!;

@@ -1,18 +1,18 @@
-// Whose a thread is: a turn's hold on it in the registry, and what that tells of all threads.
+// The owner of a thread: a turn's hold on it in the registry, and the registry's events.
 
 import type { RunRegistry } from "./registry.js";
 import type { Outcome, RegistryEvent, RunHandle, ThreadKey } from "./types.js";
 
-/** The events of a registry, each for one caller, whichever agent it asks. @internal */
+/** The events of a registry, each for one caller of any agent. @internal */
 export class RegistryEvents {
   static readonly #all = new WeakMap<RunRegistry, RegistryEvents>();
-  /** Taken out for somebody, and one too many. */
+  /** Events that were taken together with one that a caller waited for. */
   readonly #events: RegistryEvent[] = [];
   readonly #waiting: ((event: RegistryEvent) => void)[] = [];
 
   private constructor(private readonly registry: RunRegistry) {}
 
-  /** Those of a registry: the same for all agents that share it. */
+  /** The events of a registry: the same object for all agents that share it. */
   static of(registry: RunRegistry): RegistryEvents {
     const events = RegistryEvents.#all.get(registry) ?? new RegistryEvents(registry);
     RegistryEvents.#all.set(registry, events);
@@ -26,7 +26,7 @@ export class RegistryEvents {
     });
   }
 
-  /** There may be events. Nobody takes them whom nobody waits for. */
+  /** Reports that there may be events. They are not taken if no caller waits. */
   changed(): void {
     if (this.#waiting.length === 0) return;
     this.#events.push(...this.registry.takeEvents());
@@ -39,7 +39,7 @@ export class Owner {
   #handle: RunHandle;
   readonly #events: RegistryEvents;
 
-  /** A turn that goes on takes the place of the run that has the thread. */
+  /** Continues the run that has the thread, for a turn that continues. */
   constructor(
     private readonly registry: RunRegistry,
     thread: ThreadKey,
@@ -51,7 +51,7 @@ export class Owner {
     this.#events.changed();
   }
 
-  /** Whether the call is taken. It is not, if another run has the thread. */
+  /** Whether the call is accepted. It is not, if another run has the thread. */
   #does(call: (handle: RunHandle) => void): boolean {
     try {
       call(this.#handle);
@@ -66,14 +66,14 @@ export class Owner {
     return this.#does((handle) => this.registry.check(handle));
   }
 
-  /** The turn goes on with its next hop, if the thread is still its own. */
+  /** Continues the turn with its next hop, if the thread is still its own. */
   goOn(): boolean {
     const goesOn = this.#does((handle) => (this.#handle = this.registry.replace(handle)));
     this.#events.changed();
     return goesOn;
   }
 
-  /** The turn is over. One that lost its thread was over for the registry before. */
+  /** Ends the turn. For the registry, a turn that lost its thread was over before. */
   complete(outcome: Outcome): void {
     this.#does((handle) => this.registry.complete(handle, outcome));
     this.#events.changed();

@@ -1,5 +1,6 @@
-// Which turns are alive: those that this page drives and, by the browser's locks, those of the other pages that share its
-// storage. Each stored turn has an owner of its own, so a page that is alive says nothing of the turns it has let go of.
+// Which turns are alive: those that this page drives and, by the browser's locks, those of the other pages that share
+// its storage. Each stored turn has an owner of its own, so a live page does not keep the turns alive that it has
+// released.
 
 const PREFIX = "stepwell:";
 
@@ -8,12 +9,12 @@ const CANCEL = "cancel";
 /** The owners of this page. */
 const here = new Map<string, Presence>();
 
-/** Those of this page that have ended, as long as the browser still lists their locks. */
+/** The owners of this page that have ended, as long as the browser still lists their locks. */
 const ended = new Set<string>();
 
 const locks = (): LockManager | undefined => globalThis.navigator?.locks;
 
-/** Where the owner of a turn can be told something by other pages. Absent where there are no pages: under Node. */
+/** The channel by which other pages reach the owner of a turn. Absent without pages: under Node. */
 function channelOf(owner: string): BroadcastChannel | undefined {
   const isBrowser = "document" in globalThis || "WorkerGlobalScope" in globalThis;
   return isBrowser && typeof BroadcastChannel === "function" ? new BroadcastChannel(PREFIX + owner) : undefined;
@@ -37,7 +38,7 @@ export class Presence {
     });
   }
 
-  /** Returns when the other pages can see the owner. A page without locks is taken for the only one. */
+  /** Returns when the other pages can see the owner. A page without locks counts as the only one. */
   static async begin(): Promise<Presence> {
     const presence = new Presence();
     const { owner } = presence;
@@ -47,7 +48,7 @@ export class Presence {
         return new Promise<void>((release) => (presence.#release = release));
       });
       if (!request) return held();
-      // A page that may not take locks is alone with itself, too.
+      // A page that may not take locks also counts as the only one.
       request.catch(held).finally(() => ended.delete(owner));
     });
     return presence;
@@ -71,7 +72,7 @@ export class Presence {
     return new Set([...here.keys(), ...owners.filter((owner) => !ended.has(owner))]);
   }
 
-  /** Tells an owner, in whichever page, to cancel its turn. Returns when the owner has ended, or `signal` aborts. */
+  /** Asks an owner, in any page, to cancel its turn. Returns when the owner has ended, or `signal` aborts. */
   static async cancel(owner: string, signal: AbortSignal): Promise<void> {
     const own = here.get(owner);
     const aborted = new Promise<void>((abort) => {
@@ -86,11 +87,11 @@ export class Presence {
     try {
       await locks()?.request(PREFIX + owner, { signal }, () => {});
     } catch {
-      // It did not end in time.
+      // The owner did not end in time.
     }
   }
 
-  /** Tells an owner of another page to cancel its turn, if there still is such a page. */
+  /** Asks an owner of another page to cancel its turn, if there still is such a page. */
   static tell(owner: string): void {
     const channel = channelOf(owner);
     channel?.postMessage(CANCEL);

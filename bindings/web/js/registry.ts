@@ -1,20 +1,21 @@
-// Many runs at once.
+// The owners of threads.
 
 import { RegistryCalls } from "./calls.js";
 import { answered, made, misuse, written } from "./module.js";
 import { Registry } from "./stepwell.js";
 
 /**
- * Which run owns which thread, what the user looks at, and what is unread. It starts nothing and calls nobody back.
+ * The runs of an app: which run owns which thread, what the user looks at, and what is unread. It makes no callbacks.
  *
- * A thread has one owner at most. Whoever registers takes it over, and the handle before is stale: check the handle with
- * whatever the run's network, tools and timers bring, and drop what comes with a stale one. A call with a stale handle
- * throws a `StepwellError` of the kind `stale`. A mere id names the thread of an app that has one server and no rooms.
+ * A thread has at most one owner. Registering a run takes the thread over and makes the previous handle stale: check
+ * the handle of everything that the run's network, tools and timers bring, and drop what has a stale handle. A call
+ * with a stale handle throws a `StepwellError` of the kind `stale`. For an app with one server and no rooms, an id
+ * alone names the thread.
  */
 export class RunRegistry extends RegistryCalls {
   #registry: Registry | undefined;
 
-  /** A registry with no runs, or a stored one: what `snapshot` gave. */
+  /** Creates a registry with no runs, or restores one from what `snapshot` returned. */
   constructor(snapshot?: string | null) {
     super();
     this.#registry = made(() => new Registry(snapshot));
@@ -25,7 +26,7 @@ export class RunRegistry extends RegistryCalls {
     return answered<{ answer: T }>(this.#registry.call(written("the call", { call, ...fields }))).answer;
   }
 
-  /** Gives the registry's memory back at once; else it is given back when the registry is collected. */
+  /** Frees the registry's memory at once; otherwise it is freed when the registry is collected. */
   free(): void {
     this.#registry?.free();
     this.#registry = undefined;

@@ -1,13 +1,13 @@
-// Holds what a scenario came to against what its file says.
+// Compares the results of a scenario with its file.
 
 import type { RunMachine } from "./machine.js";
 import { type Fields, outcomeLine, RUN, type ScenarioHost, snake } from "./scenario-host.js";
 import type { Scenario } from "./testing.js";
 
-/** Whether the file says something here: an empty object is to be filled in. */
+/** Whether the file has an expectation here: an empty object should be filled in. */
 const isSaid = (value: object | undefined): value is object => value !== undefined && Object.keys(value).length > 0;
 
-/** What came to something else than the file has. */
+/** The results that differ from the file. */
 export function differences(file: Scenario, played: Scenario): string[] {
   const found: string[] = [];
   const compare = (what: string, expected: object | undefined, came: object | undefined) => {
@@ -22,7 +22,7 @@ export function differences(file: Scenario, played: Scenario): string[] {
   return found;
 }
 
-/** What is not as the author of a scenario expects, after it was played. */
+/** The author's expectations that the played scenario does not meet. */
 export function unexpected(expect: Fields, steps: Fields[], host: ScenarioHost): string[] {
   const found: string[] = [];
   const effects = steps.flatMap(({ gives }): Fields[] => gives.effects ?? []);
@@ -81,7 +81,7 @@ function short(content: string | { type: string; text?: string }[]): string {
   return typeof content === "string" ? content : content.map(({ type, text }) => text ?? `[${type}]`).join(" ");
 }
 
-/** The conversation in a line each: who, and what. */
+/** The conversation in a line each: the role, and the content. */
 function history(machine: RunMachine): string[] {
   return machine.messages.flatMap(({ role, content, toolCalls = [] }: Fields) => [
     ...(content && role !== "activity" ? [`${role}: ${short(content)}`] : []),
@@ -99,7 +99,7 @@ function same(one: unknown, other: unknown): boolean {
   return names.length === Object.keys(right).length && names.every((name) => name in right && same(left[name], right[name]));
 }
 
-/** Whether a value has all that is wanted: an object may have more fields, a list is as long. */
+/** Whether a value has all that is expected: an object may have more fields, a list must be as long. */
 function holds(value: unknown, wanted: unknown): boolean {
   if (typeof value !== "object" || typeof wanted !== "object" || !value || !wanted) return (value ?? null) === wanted;
   if (Array.isArray(value) !== Array.isArray(wanted)) return false;

@@ -1,13 +1,13 @@
-// The host that plays scenario files: what it does for each step, and what comes of it. What the names mean is written in
+// The host that plays scenario files: its work for each step, and the results. The names are defined in
 // `tests/scenarios/README.md` of the repository.
 
 import { RunMachine } from "./machine.js";
 import type { CallKey, Effect, HookAnswer, Outcome, Outputs, RunConfig, RunEvent, StepwellError, ToolResult } from "./types.js";
 
-/** JSON that the scenario or the machine gave. */
+/** JSON of the scenario or the machine. */
 export type Fields = Record<string, any>;
 
-/** The run that a step is about if it names none. */
+/** The run of a step that names none. */
 export const RUN = "run";
 const encoder = new TextEncoder();
 
@@ -16,10 +16,10 @@ export const snake = (name: string): string => name.replace(/(?!^)[A-Z]/g, (lett
 const compact = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));
 const key = (call: CallKey): string => `${call.hop}:${call.index}`;
 
-/** The words of a configuration that are names, and so are spelled otherwise here. */
+/** The values of a configuration that are names, and so are spelled differently here. */
 const WORDS = new Set(["resumption", "atLimit", "background", "emptyAnswer", "encoding", "moments"]);
 
-/** What is written as it stands: schemas, and the provider's own words. */
+/** Values that are kept unchanged: schemas, and the provider's own words. */
 const VERBATIM = new Set(["parameters", "schema", "extra"]);
 
 /** The names of the scenarios are those of Rust: all else is spelled for JavaScript. */
@@ -67,10 +67,10 @@ function resultText(result: ToolResult | undefined): string {
   return ` (${snake(result.kind)}): ${result.message}`;
 }
 
-/** An event: its kind, what grows by it, and what it says. */
+/** An event: its kind, what it extends, and its content. */
 interface Line {
   kind: string;
-  /** What grows by it: lines that follow each other and grow the same thing are one. */
+  /** The item that an event extends: adjacent lines that extend the same item are joined. */
   grows?: string;
   detail: string;
 }
@@ -141,7 +141,7 @@ function eventLine(event: RunEvent): Line {
   }
 }
 
-/** The events in a line each; pieces of one thing that follow each other are one, however the bytes were cut. */
+/** The events in a line each; adjacent deltas of the same item are joined, however the bytes were cut. */
 function lines(events: RunEvent[]): string[] {
   const lines: Line[] = [];
   for (const line of events.map(eventLine)) {
@@ -207,7 +207,7 @@ function effectValue(effect: Effect): Fields {
   return { id: effect.id, effect: snake(effect.type), ...Object.fromEntries(fields) };
 }
 
-/** The runs of a scenario, and what is stored of them. */
+/** The runs of a scenario, and their stored data. */
 export class ScenarioHost {
   readonly #config: RunConfig;
   readonly #restoreEvery: number;
@@ -229,7 +229,7 @@ export class ScenarioHost {
     return machine;
   }
 
-  /** Puts a machine in the place of another, whose memory is given back. */
+  /** Replaces a machine by another, and frees its memory. */
   #put(name: string, machine: RunMachine): void {
     this.runs[name]?.free();
     this.runs[name] = machine;
@@ -247,7 +247,7 @@ export class ScenarioHost {
     for (const machine of Object.values(this.runs)) machine.free();
   }
 
-  /** Takes one step, and returns what came of it. */
+  /** Takes one step, and returns its results. */
   step(step: Fields): Fields {
     this.now = step.at ?? this.now;
     const name: string = step.run ?? RUN;

@@ -1,4 +1,4 @@
-// What is asked without a run.
+// Calls without a run.
 
 import { answered, made, written } from "./module.js";
 import { mediaPart as partOf, session } from "./stepwell.js";
@@ -8,14 +8,14 @@ const ask = <T>(call: string, fields: object): T =>
   made(() => answered<{ answer: T }>(session(written("the call", { call, ...fields }))).answer);
 
 /**
- * The conversation of stored turns, for the next run to begin with: of all turns of a thread, or of a path of it. `turn` is
- * the end of the path; without it, it is the turn that ends last.
+ * The conversation of stored turns, for the next run to begin with: of all turns of a thread, or of a path of it.
+ * `turn` is the end of the path; without it, the turn that ends last.
  */
 export function conversationOf(turns: TurnRecord[], turn?: string | null): { messages: Message[]; sharedState: Json } {
   return ask("conversation", { turns, turn });
 }
 
-/** What a thread is called: the user's first words, in one line; empty if they are no words. */
+/** The title of a thread: the user's first words, in one line; empty if there are none. */
 export function titleOf(messages: Message[]): string {
   return ask("title", { messages });
 }
@@ -26,22 +26,22 @@ export function newestMessages(overflow: { tokens: number; window: number; messa
   return ask("newest", { overflow: { tokens, window, messages }, part });
 }
 
-/** How a turn ends that its store did not take. */
+/** The outcome of a turn that its store did not take. */
 export function notStored(message: string): Outcome {
   return ask("notStored", { message });
 }
 
-/** How a turn ends whose instructions could not be made. */
+/** The outcome of a turn whose instructions could not be made. */
 export function noInstructions(message: string): Outcome {
   return ask("noInstructions", { message });
 }
 
-/** How a turn ends that began while another turn of its thread was under way. */
+/** The outcome of a turn that began while another turn of its thread was under way. */
 export function busy(): Outcome {
   return ask("busy", {});
 }
 
-/** A content part of media: of the bytes, or of what `of` names. */
+/** A content part of media: from the bytes, or from the source in `of`. */
 export function mediaPart(
   of: { kind?: MediaKind; url?: string; file?: string; provider?: string; mediaType?: string; name?: string },
   bytes?: Uint8Array,

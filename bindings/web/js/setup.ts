@@ -1,4 +1,4 @@
-// How an agent is set up.
+// The setup of an agent.
 
 import type { OutputDecoder, RunSource, Trimmer } from "./context.js";
 import type { CredentialSource, InstructionsSource } from "./credentials.js";
@@ -10,7 +10,7 @@ import type { Json, Message, Provider, RunConfig } from "./types.js";
 import type { Store } from "./store.js";
 import { type Answerer, type Approver, type Tool, toolsByName } from "./tools.js";
 
-/** The time, and what wakes at one: for tests, and where `setTimeout` is another. */
+/** The time, and a timer: for tests, and for environments with another `setTimeout`. */
 export interface Clock {
   /** In milliseconds since the epoch. */
   now(): number;
@@ -18,56 +18,57 @@ export interface Clock {
   clearTimeout(timer: unknown): void;
 }
 
-/** How an agent is set up: all of `RunConfig` that an agent can do, and what the page has for it. */
+/** The setup of an agent: the fields of `RunConfig` that apply to an agent, and the page's code. */
 export interface AgentOptions extends Omit<RunConfig, "provider" | "tools" | "runIds" | "credentials" | "hooks"> {
   /** The provider's name. */
   provider: Provider;
   /** The tools on offer, with their code. */
   tools?: Tool[];
-  /** Asks the user about tools with `requiresApproval`; without one they are denied. */
+  /** Asks the user to approve tools with `requiresApproval`; without one they are denied. */
   approver?: Approver;
-  /** Asks the user what running tools want to know; without one their questions are declined. */
+  /** Asks the user the questions of running tools; without one their questions are declined. */
   answerer?: Answerer;
   /**
-   * Shortens a conversation that does not fit the model's context any more, which is what `contextGuard.atLimit` then is:
-   * `trim`.
+   * Shortens a conversation that no longer fits the model's context; `contextGuard.atLimit` is then `trim`.
    */
   trimContext?: Trimmer;
-  /** Decodes the typed answers, before they count. Asked only where there is an `output`. */
+  /** Decodes the typed answers, before they are accepted. Used only if there is an `output`. */
   outputDecoder?: OutputDecoder;
-  /** Where the runs of the hops come from, for a backend that creates each before its stream is opened. */
+  /** Creates the runs of the hops, for a backend that creates each run before its stream is opened. */
   runSource?: RunSource;
   /**
-   * Gives the key, or a key and headers, of each request: for tokens that expire. It is asked before each, and once more when
-   * the provider refuses what it gave with a 401. They are `key` and `headers` if left out.
+   * Supplies the key, or a key and headers, of each request, for tokens that expire. It is called before each request,
+   * and again when the provider refuses its answer with a 401. They are `key` and `headers` if left out.
    */
   credentials?: CredentialSource;
-  /** Look at requests, answers and tools, change them, or refuse them with a reason, in this order. */
+  /** Inspect requests, answers and tools, change them, or refuse them with a reason, in this order. */
   hooks?: Hook[];
   /** Makes the instructions of each turn. They are `instructions` if left out. */
   instructionsFrom?: InstructionsSource;
-  /** One that the page has stored, or that several agents share. A new one if left out. */
+  /** A registry that the page has stored, or that several agents share. A new one if left out. */
   registry?: RunRegistry;
   /** The conversation's id; a random one if left out. */
   threadId?: string;
-  /** An earlier conversation to go on with: AG-UI messages, oldest first. */
+  /** An earlier conversation to continue: AG-UI messages, oldest first. */
   history?: Message[];
   /** The state shared with an AG-UI agent. */
   sharedState?: Json;
   /**
-   * Where the turns are kept: each is there before its first request goes out, and each finished piece of it before what
-   * depends on it. A thread that it has goes on from what it has.
+   * The store of the turns: each turn is stored before its first request is sent, and each finished block before what
+   * depends on it. A thread of the store continues from its stored turns.
    */
   store?: Store;
   /**
-   * Whether turns wait for a store that is full or out of reach, however long it takes. Else a write is tried as often as
-   * `persistAttempts` says, 6 times if it does not, before the turn fails.
+   * Whether turns wait for a store that is full or unreachable, however long it takes. Otherwise a write is tried as
+   * often as `persistAttempts` says, or 6 times by default, before the turn fails.
    */
   waitForStore?: boolean;
   /** The page's own `fetch`. */
   fetch?: typeof globalThis.fetch;
   clock?: Clock;
-  /** Takes whole lines of the journal of a turn, for `stepwell replay`. They hold all that is said, but no key. */
+  /**
+   * Takes complete lines of the journal of a turn, for `stepwell replay`. They hold the whole conversation, but no key.
+   */
   journal?: (turn: string, lines: string) => void;
 }
 
@@ -96,7 +97,7 @@ const CLOCK: Clock = {
 
 const unfit = (reason: string, advice: string): Error => thrown("configuration", reason, advice);
 
-/** What the turns of an agent have, and where they are kept. Throws where the options do not fit each other. @internal */
+/** The common parts of an agent's turns, and their store. Throws if the options do not fit each other. @internal */
 export function setUp(options: Omit<AgentOptions, "threadId" | "history" | "sharedState" | "registry">): { setup: Setup; durable: Durable | undefined } {
   const { tools = [], approver, answerer, trimContext, outputDecoder, runSource, credentials, hooks = [], instructionsFrom, clock = CLOCK, journal, store, waitForStore = false, ...given } = options;
   const { fetch = (...request: Parameters<typeof globalThis.fetch>) => globalThis.fetch(...request), ...rest } = given;

@@ -1,57 +1,58 @@
-// Where an agent's turns are kept: what the app's own store does.
+// The store of an agent's turns: the interface of the app's own store.
 
 import type { Claimed, NewTurn, PersistBatch, ThreadKey, ThreadRecord, TurnKey, TurnRecord, Unfinished } from "./types.js";
 
 /**
- * The app's own database, in IndexedDB or wherever. A store holds threads; a thread holds a tree of turns; a turn holds its
- * blocks in sequence, its status, and the checkpoint that it can be revived from. It is written by one owner at a time.
+ * The app's own database, in IndexedDB or elsewhere. A store holds threads; a thread holds a tree of turns; a turn
+ * holds its blocks in sequence, its status, and the checkpoint to revive it from. A turn has one writing owner at a
+ * time.
  *
- * Each method is one transaction: it is done as a whole or not at all, and what it has said to be done is still there after
- * the page was closed. A method that cannot do what it is asked to throws the `StoreError` that says why; anything else that
- * it throws is tried again. What it is given is JSON, to be kept as it is.
+ * Each method is one transaction: it is done completely or not at all, and what the method has confirmed survives the
+ * end of the page. A method that fails throws the `StoreError` that gives the reason; after any other exception the
+ * call is retried. The arguments are JSON, to be stored unchanged.
  */
 export interface Store {
   /**
-   * Begins a turn, and its thread if that is new; its status is `streaming`. Gives its generation, 1.
+   * Begins a turn, and its thread if that is new; the turn's status is `streaming`. Returns the turn's generation, 1.
    *
    * `busy` if another turn of the thread is unfinished, `exists` if the thread has a turn of this id, `noTurn` if there is no
    * such parent.
    */
   beginTurn(turn: NewTurn): Promise<number>;
   /**
-   * Makes `owner` the owner of an unfinished turn, if its generation is still `seen`. Gives the new generation, one more, and
-   * the checkpoint to go on from.
+   * Makes `owner` the owner of an unfinished turn, if its generation is still `seen`. Returns the new generation, one
+   * higher, and the checkpoint to continue from.
    *
-   * `stale` if somebody else claimed it first, `closed` if it has come to its end, `noTurn`.
+   * `stale` if another owner claimed the turn first, `closed` if the turn is over, `noTurn`.
    */
   claim(turn: TurnKey, seen: number, owner: string): Promise<Claimed>;
   /**
-   * Stores blocks, status, outcome and checkpoint. Blocks that are stored already must be the same ones, and change nothing: a
-   * batch may come again, alone or as a part of a longer one. The newer checkpoint takes the place of the older; a turn that is
-   * closed keeps none. A batch that closes a turn which has just that end already changes nothing.
+   * Stores blocks, status, outcome and checkpoint. Blocks that are stored already must be the same, and change nothing:
+   * a batch may be sent again, alone or as a part of a longer one. The newer checkpoint replaces the older; a closed
+   * turn has none. A batch that closes a turn with the end that the turn already has changes nothing.
    *
    * `stale` if `generation` is not the turn's, `gap` if blocks are missing before the first, `conflict` if one is stored with
    * another content, `closed` if the turn has ended otherwise, `noTurn`.
    */
   persist(turn: TurnKey, generation: number, batch: PersistBatch): Promise<void>;
-  /** The turns that have not come to their end, oldest first. */
+  /** Returns the unfinished turns, oldest first. */
   unfinished(): Promise<Unfinished[]>;
-  /** A turn with its blocks; nothing if there is none. */
+  /** Returns a turn with its blocks; nothing if there is no such turn. */
   turn(turn: TurnKey): Promise<TurnRecord | undefined>;
-  /** All turns of a thread, in the order in which they began; none if there is no such thread. */
+  /** Returns all turns of a thread, in the order in which they began; none if there is no such thread. */
   turns(thread: ThreadKey): Promise<TurnRecord[]>;
-  /** A thread; nothing if there is none. */
+  /** Returns a thread; nothing if there is no such thread. */
   thread(thread: ThreadKey): Promise<ThreadRecord | undefined>;
   /**
-   * Deletes a thread with all that it holds; whether there was one. The owner of an unfinished turn of it hears `noTurn` at
-   * its next write.
+   * Deletes a thread with all that it holds, and returns whether there was one. The owner of an unfinished turn of the
+   * thread gets `noTurn` at the next write.
    */
   deleteThread(thread: ThreadKey): Promise<boolean>;
 }
 
 /**
- * Why a store did not do what it was asked to. `full`, `unavailable` and `other` may pass: the call is tried again. With
- * `stale`, `closed` and `noTurn` the turn is not the writer's any more, and stops.
+ * Why a store refused a request or failed. `full`, `unavailable` and `other` may be temporary: the call is retried.
+ * With `stale`, `closed` and `noTurn` the writer no longer owns the turn, and stops.
  */
 export type StoreErrorKind =
   | "stale"
@@ -70,7 +71,7 @@ export type StoreErrorKind =
   | "damaged"
   | "other";
 
-/** What a store throws. Nothing has changed. */
+/** The exception of a store. Nothing has changed. */
 export class StoreError extends Error {
   override name = "StoreError";
 
@@ -89,8 +90,8 @@ export function storeError(error: unknown): StoreError {
   return new StoreError(name === "QuotaExceededError" ? "full" : "other", message || name);
 }
 
-/** Whether the same call may do later. @internal */
+/** Whether the same call may succeed later. @internal */
 export const isTransient = ({ kind }: StoreError): boolean => ["full", "unavailable", "other"].includes(kind);
 
-/** Whether the turn is not the writer's any more. @internal */
+/** Whether the writer no longer owns the turn. @internal */
 export const isLost = ({ kind }: StoreError): boolean => ["stale", "closed", "noTurn"].includes(kind);

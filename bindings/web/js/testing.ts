@@ -8,31 +8,31 @@ import { type Fields, ScenarioHost } from "./scenario-host.js";
  * `README.md`.
  */
 export interface Scenario {
-  /** How the run is set up. */
+  /** The configuration of the run. */
   config: object;
-  /** What happens: one `input` each, and in `gives` what must come of it. */
+  /** The steps: one `input` each, and in `gives` the expected results. */
   steps: object[];
   /** How the run must end. */
   expect?: object;
-  /** How each run must stand at its end. */
+  /** The expected state of each run at its end. */
   digests?: object;
   [name: string]: unknown;
 }
 
 /** A scenario that was played. */
 export interface Played {
-  /** The scenario with what came of each step (`gives`), and how its runs ended (`digests`). */
+  /** The scenario with the outputs of each step (`gives`), and how its runs ended (`digests`). */
   scenario: Scenario;
-  /** What is not as the scenario has it in `gives`, `digests` and `expect`; empty if all is. */
+  /** The differences from the scenario's `gives`, `digests` and `expect`; empty if there are none. */
   unmet: string[];
 }
 
 /**
  * Plays a scenario from its beginning to its end, without network and clock: `init` of `stepwell` must have been called.
  *
- * A step without `gives` is only played, and digests are compared if there are any. A step with `restore_between` stores and
- * restores its runs before every piece of a stream, or before every `restoreEvery`th. Throws a `StepwellError` where the run
- * cannot be set up, and a `TypeError` where the scenario is not of the form.
+ * A step without `gives` is only played, and digests are compared if there are any. A step with `restore_between`
+ * stores and restores its runs before every chunk of a stream, or before every `restoreEvery`th. Throws a
+ * `StepwellError` if the run cannot be set up, and a `TypeError` if the scenario is not of the form.
  */
 export function play(scenario: Scenario, { restoreEvery = 1 }: { restoreEvery?: number } = {}): Played {
   if (!(restoreEvery >= 1)) throw new TypeError(`\`restoreEvery\` is ${restoreEvery}: give 1 or more`);

@@ -4,7 +4,7 @@ import type { RunMachine } from "./machine.js";
 import type { HttpRequest, Outputs } from "./types.js";
 import { words } from "./tools.js";
 
-/** As much of an error's body as is kept, in bytes. */
+/** The most bytes that are kept of an error's body. */
 const ERROR_BODY = 64 * 1024;
 
 const NOT_FOLLOWED =
@@ -12,7 +12,7 @@ const NOT_FOLLOWED =
 
 type Take = (input: (machine: RunMachine) => Outputs) => void;
 
-/** Sends the request, and gives the answer piece by piece. What is aborted has nothing more to say. */
+/** Sends the request, and passes the answer on in chunks. An aborted request passes nothing more. */
 export async function stream(
   fetch: typeof globalThis.fetch,
   id: string,
@@ -83,7 +83,10 @@ async function beginningOf(response: Response): Promise<Uint8Array> {
   return Uint8Array.from(kept);
 }
 
-/** Seconds, a date, or `retry-after-ms`, which some providers send besides. Another origin's has to be exposed to the page. */
+/**
+ * Reads seconds, a date, or `retry-after-ms`, which some providers also send. Another origin must expose its header to
+ * the page.
+ */
 function retryAfter(headers: Headers, now: number): number | undefined {
   const millis = headers.get("retry-after-ms")?.trim();
   if (millis && /^\d+$/.test(millis)) return Number(millis);

@@ -1,4 +1,4 @@
-// A turn: the loop between its machine and what the page has for it.
+// A turn: the loop between its machine and the page's code.
 
 import { answer, type Asking } from "./answers.js";
 import { NoInstructions } from "./credentials.js";
@@ -15,7 +15,7 @@ import { StoreError } from "./store.js";
 import { shown, type Tool } from "./tools.js";
 import { stream } from "./transport.js";
 
-/** `setTimeout` fires at once for what is longer. */
+/** `setTimeout` fires at once for a longer delay. */
 const LONGEST_WAIT = 2 ** 31 - 1;
 
 const over = (): Error => misuse("the turn is over", "begin another turn");
@@ -26,33 +26,33 @@ const isWrite = (id: string): boolean => id.startsWith("persist:");
 /** @internal */
 export type Input = (machine: RunMachine) => Outputs;
 
-/** A run that has begun: its machine, with what that gave by then, and who stores it. @internal */
+/** A run that has begun: its machine, with the outputs so far, and the writer of its store. @internal */
 export interface Run {
   machine: RunMachine;
   outputs: Outputs;
   writer?: Writer;
 }
 
-/** What a turn has of its agent. @internal */
+/** The parts of its agent that a turn needs. @internal */
 export interface Host {
   setup: Setup;
   owner: Pick<Owner, "holds" | "goOn">;
   isRevived: boolean;
-  /** The tools that are the turn's own. */
+  /** The tools of this turn only. */
   tools: Map<string, Tool>;
-  /** The turn is over; without a machine where it did not begin. */
+  /** Called when the turn is over; without a machine if it did not begin. */
   over(finished: Finished, machine?: RunMachine): void;
-  /** The turn is let go of without an end. */
+  /** Called when the turn is released without an end. */
   left(): void;
   /** The conversation before the turn. */
   messages(): Message[];
-  /** What a new run is told of the device. */
+  /** Returns the device's state, as inputs of a new run. */
   news(): Input[];
 }
 
 /**
- * A turn under way: iterate over it for its events, of which `completed` is the last. It goes on whether anybody iterates or
- * not; leaving the loop cancels it.
+ * A turn under way: iterate over it for its events, of which `completed` is the last. The turn continues without an
+ * iteration; leaving the loop cancels it.
  */
 export class Turn implements AsyncIterable<RunEvent> {
   #machine: RunMachine | undefined;
@@ -87,12 +87,14 @@ export class Turn implements AsyncIterable<RunEvent> {
   #end!: () => void;
   #rested: ((snapshot: string) => void)[] = [];
 
-  /** Is there when the turn has begun: at once, but for an agent with a store, which is asked first. It never fails. */
+  /**
+   * Resolves when the turn has begun: at once, except for an agent with a store, which is asked first. It never fails.
+   */
   readonly begun = new Promise<void>((begin) => (this.#begin = begin));
   /** The turn is over, and the next one may begin. @internal */
   readonly ended = new Promise<void>((end) => (this.#end = end));
 
-  /** What kept it from a whole answer, also if it was cancelled. @internal */
+  /** What kept the turn from a complete answer, also if it was cancelled. @internal */
   problem: Problem | undefined;
 
   /** @internal */
@@ -127,8 +129,8 @@ export class Turn implements AsyncIterable<RunEvent> {
   }
 
   /**
-   * Returns a turn that did not begin, since another one of its thread is under way. It has nothing of the conversation, which
-   * may be another user's. @internal
+   * Returns a turn that did not begin, because another one of its thread is under way. It has nothing of the
+   * conversation, which may be another user's. @internal
    */
   static refused(setup: Setup): Turn {
     const owner = { holds: () => true, goOn: () => true };
@@ -156,12 +158,12 @@ export class Turn implements AsyncIterable<RunEvent> {
     return this.#finished !== undefined || this.#failed !== undefined || this.#isSuspended;
   }
 
-  /** Whether it neither has ended nor was told to stop. @internal */
+  /** Whether the turn neither has ended nor is being stopped. @internal */
   get isUnderWay(): boolean {
     return !this.#isOver && !this.#stop.signal.aborted && !this.#outcome;
   }
 
-  /** The events. One loop at a time takes them; wait for the end elsewhere by `finish`. */
+  /** The events. One loop at a time takes them; elsewhere, wait for the end by `finish`. */
   async *[Symbol.asyncIterator](): AsyncGenerator<RunEvent, void, void> {
     if (this.#isRead) throw misuse("another loop takes the events of this turn", "read them in one loop, and wait for the end elsewhere by `turn.finish()`");
     this.#isRead = true;
@@ -190,12 +192,12 @@ export class Turn implements AsyncIterable<RunEvent> {
   }
 
   /**
-   * Waits for the end, and returns the turn however it ended, also while a loop reads its events. Where no loop does, events
-   * are dropped, and nobody sees what an AG-UI agent asks: it is told that there is no answer, and where it asks once more,
-   * the turn is cancelled.
+   * Waits for the end, and returns the turn however it ended, also while a loop reads its events. Without a loop,
+   * events are dropped, and questions of an AG-UI agent are not shown to the user: the agent is informed that there is
+   * no answer, and if it asks again, the turn is cancelled.
    */
   async finish(): Promise<Finished> {
-    // A loop that begins along with it comes first.
+    // A loop that begins at the same time comes first.
     await undefined;
     while (!this.#isOver) {
       if (!this.#isRead) this.#events.splice(0).forEach((event) => this.#decline(event));
@@ -215,32 +217,32 @@ export class Turn implements AsyncIterable<RunEvent> {
     this.#isAsked = true;
   }
 
-  /** Stops the turn: its tools are told, its connection is closed. The events up to its end still come. */
+  /** Stops the turn and its tools, and closes its connection. The events up to the turn's end still arrive. */
   cancel = (): void => {
     this.#stop.abort();
     this.#take((machine) => machine.cancel(this.host.setup.clock.now()));
   };
 
-  /** Stops one tool call, by the provider's id for it. The others go on, and the model is told. */
+  /** Stops one tool call, by the provider's id for it. The other calls continue, and the model is informed. */
   cancelCall(toolCallId: string): void {
     const call = this.#calls.get(toolCallId);
     if (!call) throw misuse("no such call is under way", "take the `toolCallId` of a `toolCallUpdate` event of this turn");
     this.#say((machine) => machine.cancelCall(call, this.host.setup.clock.now()));
   }
 
-  /** Brings the result of a deferred tool call, or of one that still runs, by the provider's id for it. */
+  /** Supplies the result of a deferred tool call, or of one that still runs, by the provider's id for it. */
   finishCall(toolCallId: string, result: unknown): void {
     this.#say((machine) => machine.toolFinished(this.#awaited(toolCallId), shown(result), this.host.setup.clock.now()));
   }
 
-  /** The same for a call that failed; the model is shown the message. */
+  /** Reports that such a call failed; the model is shown the message. */
   failCall(toolCallId: string, message: string, kind: ToolFailureKind = "error"): void {
     this.#say((machine) => machine.toolFailed(this.#awaited(toolCallId), message, this.host.setup.clock.now(), kind));
   }
 
   /**
-   * Says something during the turn, without stopping it, as `Agent.send`. Gives the message's id. `steeringTaken`
-   * says when it is in the conversation, `steeringRefused` gives it back.
+   * Sends a message during the turn, without stopping it, as `Agent.send`. Returns the message's id. `steeringTaken`
+   * reports that it is in the conversation, `steeringRefused` returns it.
    */
   steer(said: Said): string {
     const message = messageOf(crypto.randomUUID(), said);
@@ -248,7 +250,7 @@ export class Turn implements AsyncIterable<RunEvent> {
     return message.id;
   }
 
-  /** Answers what an AG-UI agent asked with the event `interrupted`, all of it at once. */
+  /** Answers all questions that an AG-UI agent asked with the event `interrupted`, at once. */
   resume(answers: ResumeEntry[]): void {
     this.#say((machine) => machine.resume(answers, this.host.setup.clock.now()));
   }
@@ -258,17 +260,19 @@ export class Turn implements AsyncIterable<RunEvent> {
     return this.#isOver ? [] : (this.#machine?.interrupts ?? []);
   }
 
-  /** The conversation as it stands in the middle of the turn: AG-UI messages, oldest first. That after it is the agent's. */
+  /**
+   * The current conversation in the middle of the turn: AG-UI messages, oldest first. The agent has the one after it.
+   */
   get messages(): Message[] {
     return this.#running.messages;
   }
 
-  /** The state shared with an AG-UI agent, as it stands in the middle of the turn. */
+  /** The current state shared with an AG-UI agent in the middle of the turn. */
   get sharedState(): Json {
     return this.#running.sharedState;
   }
 
-  /** What the turn has cost so far, over all its hops. `finish` has what it cost in the end. */
+  /** What the turn has cost so far, over all its hops. `finish` has the final cost. */
   get usage(): TokenUsage {
     return this.#running.usage;
   }
@@ -279,29 +283,34 @@ export class Turn implements AsyncIterable<RunEvent> {
   }
 
   /**
-   * What keeps the turn's writes waiting: a store that is full, can only be read, or cannot be reached. Of a turn that could
-   * not begin it is the reason. How long is long enough is for the page to say, by `cancel`.
+   * What delays the turn's writes: a store that is full, read-only, or unreachable. For a turn that could not begin
+   * this is the reason. The page decides how long to wait, and calls `cancel`.
    */
   get storeTrouble(): StoreError | undefined {
     return this.#trouble;
   }
 
-  /** The conversation from which a stored turn went on, once it has `begun`: its events come on top of that. */
+  /** The conversation from which a stored turn continued, once it has `begun`: its events follow that conversation. */
   get revivedFrom(): Message[] | undefined {
     return this.#revivedFrom;
   }
 
-  /** How the turn ended, once it has. One that was cancelled has no `problem`. */
+  /** How the turn ended, once it has. A cancelled turn has no `problem`. */
   get outcome(): Outcome | undefined {
     return this.#finished?.outcome;
   }
 
-  /** The turn as text, for `Agent.revive`, in this page or a later one. It holds no key. Prefer `rested`. */
+  /**
+   * Returns the turn as text, for `Agent.revive`, in this page or a later one. The text holds no key. Prefer `rested`.
+   */
   get snapshot(): string {
     return this.#running.snapshot();
   }
 
-  /** Waits until nothing but the user, or the result of a deferred call, can move the turn on, and gives its snapshot. */
+  /**
+   * Waits until the turn is idle: only the user, or the result of a deferred call, can continue it. Returns its
+   * snapshot.
+   */
   async rested(): Promise<string> {
     if (!this.#isOver && this.#machine?.isResting) return this.snapshot;
     const rested = new Promise<string>((resolve) => this.#rested.push(resolve));
@@ -312,15 +321,15 @@ export class Turn implements AsyncIterable<RunEvent> {
   }
 
   /**
-   * Lets go of the turn without ending it, and gives it as text for `Agent.revive`, in this page or a later one. Its stream is
-   * closed, its tools are told to stop, and its events end: best done once it has `rested`. The thread stays the turn's until
-   * it is revived or somebody sends on it; its conversation has nothing of the turn until then. What the user typed and the
-   * turn had not taken in is dropped.
+   * Releases the turn without ending it, and returns it as text for `Agent.revive`, in this page or a later one. The
+   * turn's stream is closed, its tools are stopped, and its events end: best done once it has `rested`. The turn keeps
+   * the thread until it is revived or a message is sent on the thread; until then the conversation has nothing of the
+   * turn. What the user typed and the turn had not taken is dropped.
    */
   async suspend(): Promise<string> {
     const machine = this.#own;
     if (this.#outcome) {
-      // Whoever lets go of it waits no longer for its end to be stored.
+      // A caller that releases the turn does not wait for its end to be stored.
       this.#writer?.giveUp();
       throw over();
     }
@@ -338,21 +347,21 @@ export class Turn implements AsyncIterable<RunEvent> {
     return snapshot;
   }
 
-  /** The machine, for what the app asks of it. */
+  /** Returns the machine, for queries of the app. */
   get #running(): RunMachine {
     if (this.#isOver) throw over();
     if (this.#machine) return this.#machine;
     throw misuse("the turn has not begun: its store is asked first", "wait for `turn.begun`, or for the turn's first event");
   }
 
-  /** The machine, for what the app tells it: of a turn that has lost its thread, nothing any more. */
+  /** Returns the machine, for inputs of the app: none for a turn that has lost its thread. */
   get #own(): RunMachine {
     const machine = this.#running;
     if (this.#counts) return machine;
     throw over();
   }
 
-  /** Whether the turn is to go on. One that has lost its thread stops itself. */
+  /** Whether the turn should continue. A turn that has lost its thread stops itself. */
   get #counts(): boolean {
     if (!this.#isOver && !this.#stop.signal.aborted && !this.host.owner.holds()) this.cancel();
     return !this.#stop.signal.aborted;
@@ -369,7 +378,7 @@ export class Turn implements AsyncIterable<RunEvent> {
     if (this.#machine && this.#counts) this.#take(input);
   }
 
-  /** An input whose refusal the app is to know of. */
+  /** An input whose refusal the app should learn of. */
   #say(input: Input): void {
     const machine = this.#own;
     this.#carryOut(machine, input(machine));
@@ -421,15 +430,16 @@ export class Turn implements AsyncIterable<RunEvent> {
     for (const effect of effects) this.#carryOutEffect(machine, effect);
     for (const event of events) {
       if (event.type === "toolCallUpdate") this.#calls.set(event.toolCallId, event.call);
-      // Whoever took the thread over has it: this turn stops.
+      // The run that took the thread over keeps it: this turn stops.
       if (event.type === "hopStarted" && !this.host.owner.goOn()) queueMicrotask(this.cancel);
       if (event.type === "completed") this.#last = { ...event, outcome: this.#calm(event.outcome) };
       else this.#show(event);
     }
-    // A turn that ends says so; one that was over before says nothing. Not with each piece: the question is a call in JSON.
+    // A turn that ends reports it; one that was over before reports nothing. Not with each chunk: the question is a
+    // call in JSON.
     if (this.#last || events.length === 0) this.#outcome ??= machine.outcome && this.#calm(machine.outcome);
     if (this.#outcome) {
-      // The last of it is stored first.
+      // The last write is stored first.
       if ([...this.#work.keys()].some(isWrite)) return;
       const { shownText: text, messages, usage, hop, output } = machine;
       this.#journal(machine, machine.endJournal());
@@ -441,7 +451,7 @@ export class Turn implements AsyncIterable<RunEvent> {
     }
   }
 
-  /** A turn that was cancelled has ended as it was told to: that is no problem, except for who waits for a whole answer. */
+  /** A cancelled turn has ended as requested: that is a problem only for a caller that waits for a complete answer. */
   #calm({ problem, ...outcome }: Outcome): Outcome {
     this.problem = problem;
     return problem === undefined || outcome.outcome === "cancelled" ? outcome : { ...outcome, problem };
@@ -462,7 +472,7 @@ export class Turn implements AsyncIterable<RunEvent> {
     this.#begin();
     this.#end();
     this.#wake();
-    // Not within a call of its own.
+    // Not within a call of the machine.
     queueMicrotask(() => this.#machine?.free());
   }
 
@@ -484,7 +494,7 @@ export class Turn implements AsyncIterable<RunEvent> {
     const { signal } = controller;
     const messages = effect.type === "trimContext" ? sized(machine, effect.messages) : [];
     const { threadId, turn } = machine;
-    // Nothing of the app's runs within the machine's call, and what was stopped has nothing more to say. Nothing is begun for a
+    // No code of the app runs within the machine's call, and stopped code passes nothing more. Nothing is begun for a
     // turn that is about to be stopped, but what it said is stored.
     const work = Promise.resolve().then(async () => {
       if (signal.aborted || !(isWrite(id) || this.#counts)) return;

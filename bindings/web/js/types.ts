@@ -1,11 +1,11 @@
-// The types that are not those of a shape of the library's own.
+// The types that are not those of the library's own shapes.
 
 export type * from "./shapes.js";
 
 /** Any JSON. */
 export type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 
-/** The name of a provider: one that Stepwell knows, or one of `providers`, the app's own. */
+/** The name of a provider: one that Stepwell knows, or a custom one of `providers`. */
 export type Provider =
   | "ag-ui"
   | "anthropic"
@@ -22,11 +22,11 @@ export type Provider =
   | "together"
   | (string & {});
 
-/** What every AG-UI message may have. Fields that are not named here are kept, too. */
+/** The optional fields of every AG-UI message. Fields that are not named here are kept, too. */
 interface MessageFields {
   id: string;
   name?: string;
-  /** What the provider attached to it, for it alone. */
+  /** Data that the provider attached, for itself alone. */
   encryptedValue?: string;
   metadata?: { [name: string]: Json };
 }
@@ -44,28 +44,28 @@ export interface AssistantMessage extends MessageFields {
   toolCalls?: { id: string; type: "function"; function: { name: string; arguments: string }; encryptedValue?: string }[];
 }
 
-/** What came of a tool call. */
+/** The result of a tool call. */
 export interface ToolMessage extends MessageFields {
   role: "tool";
   toolCallId: string;
   content: string | Part[];
-  /** What went wrong, if the call failed. */
+  /** The error, if the call failed. */
   error?: string;
 }
 
-/** What the app tells the model. */
+/** A message of the app to the model. */
 export interface SystemMessage extends MessageFields {
   role: "system" | "developer";
   content: string;
 }
 
-/** What the model thought, as far as its provider shows it. */
+/** The model's reasoning, as far as its provider shows it. */
 export interface ReasoningMessage extends MessageFields {
   role: "reasoning";
   content: string;
 }
 
-/** What an agent shows of its work. */
+/** An agent's report of its work. */
 export interface ActivityMessage extends MessageFields {
   role: "activity";
   activityType: string;
@@ -75,21 +75,21 @@ export interface ActivityMessage extends MessageFields {
 /** An AG-UI message, tagged by its `role`. */
 export type Message = UserMessage | AssistantMessage | ToolMessage | SystemMessage | ReasoningMessage | ActivityMessage;
 
-/** What kind of media a part is. */
+/** The kind of media of a part. */
 export type MediaKind = "image" | "audio" | "video" | "document";
 
-/** Where media are: in the message, in base64; at an address; in a provider's store, by the id that they have there. */
+/** The location of media: in the message, in base64; at an address; in a provider's store, by their id there. */
 export type MediaSource =
   | { type: "data"; value: string; mimeType: string }
   | { type: "url"; value: string; mimeType?: string }
   | { type: "file"; value: string; provider?: string; mimeType?: string };
 
-/** A part of what the user says, or of what a tool gives back, as AG-UI has it. */
+/** A part of a user's message, or of a tool's result, in AG-UI's form. */
 export type Part = { type: "text"; text: string } | { type: MediaKind; source: MediaSource; metadata?: Json };
 
 /**
- * What is thrown when a call cannot be done; its message is the reason and the advice. What goes wrong within a turn is no
- * error: it is the turn's outcome.
+ * The error of a refused call; its message is the reason and the advice. What goes wrong within a turn is no error of a
+ * call, but the turn's outcome.
  */
 export interface StepwellError extends Error {
   name: "StepwellError";

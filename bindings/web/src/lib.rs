@@ -1,7 +1,7 @@
-//! Stepwell for the web: the sans-IO API in JSON (`stepwell-json`) as WebAssembly. The package's TypeScript, in `js`, has
-//! the classes over it, with their types and documentation.
+//! Stepwell for the web: the sans-IO API in JSON (`stepwell-json`) as WebAssembly. The package's TypeScript, in `js`,
+//! has the classes over it, with their types and documentation.
 
-// What is public here is the package's own; and wasm-bindgen gives texts and arrays away.
+// Public items here are internal to the package, and wasm-bindgen passes texts and arrays by value.
 #![allow(missing_docs, clippy::needless_pass_by_value)]
 
 use wasm_bindgen::prelude::*;
@@ -75,7 +75,7 @@ pub fn media_part(of: &str, bytes: Option<Vec<u8>>) -> String {
     stepwell_json::media_part(of, bytes.as_deref())
 }
 
-/// The version of the library, such as `0.1.0`.
+/// Returns the version of the library, such as `0.1.0`.
 #[wasm_bindgen]
 #[must_use]
 pub fn version() -> String {

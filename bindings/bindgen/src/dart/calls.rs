@@ -64,7 +64,7 @@ impl Calls<'_> {
         text.with_context(|| method.name.clone())
     }
 
-    /// A method that tells the machine something.
+    /// Formats a method that passes the machine an input.
     fn input(&self, method: &Method) -> anyhow::Result<String> {
         let name = json::name(&method.name);
         let head = format!("Outputs {name}({})", self.parameters(method)?);
@@ -72,7 +72,7 @@ impl Calls<'_> {
         Ok(one_call(&head, "_tell", arguments, self.sent(method)?))
     }
 
-    /// A method, or a property, that asks for something.
+    /// Formats a method, or a property, that asks the machine a question.
     fn question(&self, method: &Method) -> anyhow::Result<String> {
         let name = json::name(&method.name);
         let (ty, read, unit) = match &method.returns {

@@ -32,7 +32,7 @@ pub(super) struct InputField<'s> {
     pub(super) doc: String,
 }
 
-/// A field that Dart has in another form.
+/// A field that has another form in Dart.
 #[derive(Deserialize)]
 struct Special {
     ty: String,

@@ -1,4 +1,5 @@
-//! Builders of the settings, for Java, which cannot call a constructor that takes unsigned numbers or Kotlin's durations.
+//! Builders of the settings, for Java, which cannot call a constructor that takes unsigned numbers or Kotlin's
+//! durations.
 
 use super::ty;
 use crate::model::{Field, ShapeKind, Shapes};

@@ -1,4 +1,4 @@
-//! Edits of the Kotlin that uniffi writes. An edit that does not find its place is an error: so a newer uniffi that writes
+//! Edits of the Kotlin that uniffi writes. An edit that does not find its place is an error: so a newer uniffi with
 //! another form is noticed.
 
 use super::{STYLE, ty};
@@ -7,7 +7,7 @@ use anyhow::{Context as _, ensure};
 use heck::ToLowerCamelCase as _;
 
 /// The types of other libraries, by the names that the generated code has for them. An alias that apps can see would be
-/// ambiguous beside the type itself.
+/// ambiguous next to the type itself.
 pub(super) const IMPORTS: &str = "\
 import java.time.Instant as Timestamp
 import kotlin.time.Duration
@@ -34,25 +34,25 @@ pub(super) fn edited(generated: &str, errors: &Shapes) -> anyhow::Result<String>
 
 /// Replacements of plain text.
 const EDITS: [(&str, &str); 3] = [
-    // The hand-written sources beside it are compiled with every warning an error.
+    // The hand-written sources in the same package are compiled with every warning an error.
     (
         r#"@file:Suppress("NAME_SHADOWING")"#,
         r#"@file:Suppress("warnings")"#,
     ),
-    // The app's code belongs where its turn was begun, not into the global scope.
+    // The app's code should run in the scope where its turn was begun, not in the global scope.
     (
         "val job = GlobalScope.launch coroutineBlock@ {",
         "val job = launchForCaller coroutineBlock@ {",
     ),
-    // A thread of Stepwell's that has called once stays known to the virtual machine: to attach it again costs more than
-    // the call does.
+    // A thread of Stepwell's that has called once stays attached to the virtual machine: to attach it again costs more
+    // than the call does.
     (
         "internal object uniffiRustFutureContinuationCallbackImpl: UniffiRustFutureContinuationCallback {\n",
         "internal object uniffiRustFutureContinuationCallbackImpl: UniffiRustFutureContinuationCallback {\n    init {\n        com.sun.jna.Native.setCallbackThreadInitializer(this, com.sun.jna.CallbackThreadInitializer(true, false, \"stepwell\"))\n    }\n\n",
     ),
 ];
 
-/// Makes the default of a time a time: uniffi writes the number that crosses the FFI.
+/// Converts the default of a time, which uniffi writes as the number that crosses the FFI.
 fn with_times(generated: &str) -> String {
     let lines = generated.split_inclusive('\n').map(|line| {
         let is_time = line.contains(": Duration = ") || line.contains(": Duration? = ");
@@ -85,7 +85,7 @@ fn without_aliases(generated: &str) -> anyhow::Result<String> {
             .find(&alias)
             .with_context(|| format!("uniffi no longer writes `{alias}`"))?;
         let end = text[at..].find('\n').map_or(text.len(), |end| at + end + 1);
-        // Its documentation is on the lines above.
+        // The documentation of the object is on the lines above.
         let before = text[..at].trim_end();
         let from = if before.ends_with("*/") {
             before.rfind("/**").unwrap_or(at)
@@ -93,7 +93,7 @@ fn without_aliases(generated: &str) -> anyhow::Result<String> {
             at
         };
         text.replace_range(from..end, "");
-        // In an enum's variants it is named with its package.
+        // In an enum's variants the object is named with its package.
         for after in ['?', ' ', ',', ')', '>', '\n'] {
             let (long, short) = (
                 format!("dev.stepwell.{name}{after}"),
@@ -110,7 +110,8 @@ fn without_aliases(generated: &str) -> anyhow::Result<String> {
     Ok(text.replacen(package, &format!("{package}\n{IMPORTS}"), 1))
 }
 
-/// Gives an exception the message that Rust formats, and its base the fields that all exceptions of the kind have.
+/// Gives an exception the message that Rust formats, and gives its base the fields that all exceptions of the kind
+/// have.
 fn readable(generated: &str, error: &Shape) -> anyhow::Result<String> {
     let name = error.name.replace("Error", "Exception");
     let (begin, end) = (

@@ -1,5 +1,5 @@
-//! Kotlin: uniffi's file with edits, the options of an agent, which its builder extends, the builders for Java, and what all
-//! effects have in common.
+//! Kotlin: uniffi's file with edits, the options of an agent, which its builder extends, the builders for Java, and the
+//! common fields of all effects.
 
 mod builders;
 mod edits;
@@ -30,9 +30,8 @@ const ARGUMENTS: [&str; 4] = ["provider", "model", "base_url", "key"];
 
 /// Writes the package's generated sources.
 ///
-/// # Errors
-/// The library cannot be read, or has an option or a field that Kotlin has no form for; `exclude` in `uniffi.toml` does not
-/// fit; uniffi's file is not as the edits expect it; a file cannot be written.
+/// # Errors The library cannot be read, or has an option or a field that Kotlin has no form for; `exclude` in
+/// `uniffi.toml` does not fit; uniffi's file is not as the edits expect it; a file cannot be written.
 pub(crate) fn write(library: &Utf8Path, folder: &Utf8Path) -> anyhow::Result<()> {
     generate(GenerateOptions {
         languages: vec![TargetLanguage::Kotlin],

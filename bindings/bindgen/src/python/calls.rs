@@ -104,7 +104,7 @@ impl Class {
     }
 }
 
-/// Returns whether the method returns what came of an input.
+/// Returns whether the method returns the outputs of an input.
 fn is_outputs(method: &Method) -> bool {
     method.takes_time() || method.name == "poll_outputs"
 }

@@ -59,7 +59,7 @@ pub(super) struct Argument<'s> {
     pub(super) name: &'s str,
     /// The type and the default.
     pub(super) declared: String,
-    /// The expression that makes the field's value of the argument.
+    /// The expression that converts the argument to the field's value.
     pub(super) value: String,
     pub(super) doc: &'s str,
 }

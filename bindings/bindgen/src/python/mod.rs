@@ -1,5 +1,5 @@
-//! Python: frozen dataclasses of what the library returns, the configuration, the options of an agent, and the calls of the
-//! machine and the registry.
+//! Python: frozen dataclasses of what the library returns, the configuration, the options of an agent, and the calls of
+//! the machine and the registry.
 
 mod agent;
 mod calls;
@@ -28,8 +28,8 @@ const STYLE: Style = Style {
 /// The length of a line, in columns.
 const WIDTH: usize = 120;
 
-/// The modules, in the order in which they import each other, with the shapes that each begins with. A module also has the
-/// shapes that these mention, unless an earlier module has them.
+/// The modules, in the order in which they import each other, with the shapes that each begins with. A module also has
+/// the shapes that these mention, unless an earlier module has them.
 const MODULES: [(&str, &[&str]); 10] = [
     (
         "outcomes",
@@ -130,7 +130,7 @@ struct SetupArgument {
     doc: Option<String>,
 }
 
-/// Edits uniffi's own module, and writes the modules of the shapes beside it.
+/// Edits uniffi's own module, and writes the modules of the shapes next to it.
 ///
 /// # Errors
 /// The library cannot be read or lacks a shape; two classes have one name; a file cannot be written.
@@ -392,7 +392,7 @@ fn comma_separated(names: &BTreeSet<String>) -> String {
         .join(", ")
 }
 
-/// Adds what a time's type does not say.
+/// Adds the unit that a time's type does not state.
 fn with_unit(field: &Field, doc: &str) -> String {
     let unit = match field.ty.inner() {
         Ty::Duration => " In seconds.",
@@ -402,7 +402,7 @@ fn with_unit(field: &Field, doc: &str) -> String {
     format!("{doc}{unit}")
 }
 
-/// Formats a docstring, so many columns from the margin and without an end of line.
+/// Formats a docstring, indented by `indent` columns and without an end of line.
 fn docstring(indent: usize, doc: &str, of: Option<&Shape>) -> String {
     let lines = STYLE.lines(doc, of, WIDTH - indent - 3);
     let margin = " ".repeat(indent);

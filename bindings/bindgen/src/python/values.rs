@@ -1,5 +1,5 @@
-//! Edits of uniffi's own module that turn texts and numbers into Python's own values: any JSON, durations in seconds, points
-//! in time as `datetime`. uniffi has settings for that, but maturin passes none.
+//! Edits of uniffi's own module that turn texts and numbers into Python's own values: any JSON, durations in seconds,
+//! points in time as `datetime`. uniffi has settings for that, but maturin passes none.
 
 use anyhow::Context as _;
 
@@ -42,7 +42,7 @@ def _whole_milliseconds(seconds):
         lifted: "_seconds",
         lowered: "_whole_milliseconds",
     },
-    // As whole milliseconds on both ways: what was given is given back just so.
+    // Converted as whole milliseconds both ways, so that a value returns unchanged.
     Value {
         name: "Timestamp",
         crosses: ("UInt64", "int"),

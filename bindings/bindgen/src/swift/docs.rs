@@ -3,8 +3,8 @@
 use heck::ToLowerCamelCase as _;
 use std::collections::HashSet;
 
-/// Returns the source with Rust's names for functions and fields replaced in the code of its documentation, where the source
-/// declares the Swift name.
+/// Returns the source with Rust's names for functions and fields replaced in the code of its documentation, where the
+/// source declares the Swift name.
 pub(super) fn in_swift(generated: &str) -> String {
     let names = declared(generated);
     let mut text = String::with_capacity(generated.len());

@@ -1,4 +1,5 @@
-//! Swift: uniffi's sources with edits, the initializer of an agent with all options, and what all cases of an error have.
+//! Swift: uniffi's sources with edits, the initializer of an agent with all options, and the common fields of an
+//! error's cases.
 
 mod docs;
 mod payloads;

@@ -1,5 +1,5 @@
-//! Edits of the Swift that uniffi writes: the values of an enum's case get a type of their own, so that a new value breaks no
-//! pattern of an app, and the defaults of times become times.
+//! Edits of the Swift that uniffi writes: the values of an enum's case get a type of their own, so that a new value
+//! breaks no pattern of an app, and the defaults of times become times.
 
 use anyhow::{Context as _, ensure};
 use heck::{ToLowerCamelCase as _, ToUpperCamelCase as _};
@@ -15,16 +15,16 @@ const MADE_BY_APPS: [&str; 5] = [
 
 /// A value of a case.
 struct Value<'a> {
-    /// The comment before it.
+    /// The comment before the value.
     doc: &'a str,
     name: &'a str,
     ty: &'a str,
 }
 
-/// The generated source with a payload type for each case that has values.
+/// Returns the generated source with a payload type for each case that has values.
 ///
 /// # Errors
-/// It is not as uniffi writes it.
+/// The source is not as uniffi writes it.
 pub(super) fn with_payloads(generated: &str) -> anyhow::Result<String> {
     let mut text = with_times(generated);
     let marker = "\npublic enum ";
@@ -135,7 +135,8 @@ fn values(inner: &str) -> anyhow::Result<Vec<Value<'_>>> {
     Ok(values)
 }
 
-/// The type of a case's values; `named` are all such types of the enum, which hide what else has their names.
+/// The declaration of the type of a case's values; `named` are all such types of the enum, which hide other types of
+/// their names.
 fn declaration(payload: &str, values: &[Value<'_>], named: &[String]) -> String {
     let ty = |ty: &str| match ty.trim_end_matches('?') {
         hidden if named.iter().any(|name| name == hidden) => format!("Stepwell.{ty}"),
@@ -177,7 +178,7 @@ fn declaration(payload: &str, values: &[Value<'_>], named: &[String]) -> String 
     text
 }
 
-/// The converter reads and writes the values by way of their payload.
+/// Makes the converter read and write the values by way of their payload.
 fn convert(text: &mut String, name: &str, cases: &[(String, Vec<String>)]) -> anyhow::Result<()> {
     let (start, end) = block(text, &format!("\npublic struct FfiConverterType{name}: "))?;
     let mut body = text[start..end].to_owned();

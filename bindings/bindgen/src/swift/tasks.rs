@@ -1,5 +1,5 @@
-//! The helpers of uniffi that run an app's asynchronous code, written so that Swift 6 accepts them: they pass closures that
-//! are not `Sendable` to a `Task`. uniffi-rs issue 2929; no release that can be pinned has the repair.
+//! The helpers of uniffi that run an app's asynchronous code, written so that Swift 6 accepts them: they pass closures
+//! that are not `Sendable` to a `Task`. See uniffi-rs issue 2929, which no release that can be pinned repairs.
 
 use anyhow::{Context as _, ensure};
 

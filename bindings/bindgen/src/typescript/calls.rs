@@ -6,7 +6,7 @@ use crate::model::{Field, Json, Method, Ty};
 use askama::Template;
 use std::collections::BTreeSet;
 
-/// Calls without arguments that are methods and no properties, since they take some work or change something.
+/// Calls without arguments that are methods instead of properties, since they take some work or change something.
 const WORK: [&str; 7] = [
     "checkpoint",
     "digest",
@@ -47,7 +47,7 @@ impl<'s> Calls<'s> {
     }
 }
 
-/// The returned type, the type argument of the call, and what the call's answer becomes.
+/// Returns the returned type, the type argument of the call, and the conversion of the call's answer.
 fn answer(method: &Method, answer: &Field) -> [String; 3] {
     let ty = type_of(method, answer);
     if answer.ty.is_optional() && !matches!(answer.ty.inner(), Ty::Json(_)) {
@@ -62,7 +62,7 @@ fn is_property(method: &Method) -> bool {
     method.arguments.is_empty() && !WORK.contains(&&method.name[..])
 }
 
-/// What it does, with the names that the arguments have here.
+/// Returns the documentation, with the names that the arguments have here.
 fn doc(method: &Method) -> String {
     let in_code = |name: &str| format!("`{name}`");
     method
@@ -95,7 +95,7 @@ fn fields(method: &Method) -> String {
 fn parameter(method: &Method, field: &Field) -> String {
     let name = argument_name(field);
     let mut ty = type_of(method, field);
-    // A mere id names the thread of an app that has one server and no rooms.
+    // For an app with one server and no rooms, an id alone names the thread.
     if ty == "ThreadKey" {
         ty += " | string";
     }
@@ -129,7 +129,7 @@ fn argument_name(field: &Field) -> String {
     }
 }
 
-/// The field as it is sent: one that is absent is left out.
+/// Returns the field as it is sent: an absent one is left out.
 fn sent(field: &Field) -> String {
     let (key, name) = (json::key(field), argument_name(field));
     let value = match field.ty.inner() {

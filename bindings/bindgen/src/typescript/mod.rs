@@ -98,7 +98,7 @@ struct Union<'s> {
     name: &'s str,
     doc: &'s str,
     shape: &'s Shape,
-    /// What all variants have besides.
+    /// Additional fields of all variants.
     common: Option<&'static str>,
     variants: Vec<&'s Variant>,
 }
@@ -136,7 +136,7 @@ impl<'s> File<'s> {
             .try_for_each(|name| self.add(name))
     }
 
-    /// Adds the events of the protocol, which all may have the same fields besides, and those of the turn.
+    /// Adds the events of the protocol, which all may have the same additional fields, and those of the turn.
     fn add_events(&mut self, shape: &'s Shape, variants: &'s [Variant]) -> anyhow::Result<()> {
         self.items.push(Item::RunEvent(&shape.doc));
         let (ag_ui, of_turn): (Vec<_>, Vec<_>) =

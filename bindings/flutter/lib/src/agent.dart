@@ -30,40 +30,39 @@ import 'transport.dart';
 part 'shared.dart';
 part 'turn.dart';
 
-/// Takes whole lines of the journal of a turn, for `stepwell replay`. They hold all that is said, but no key.
+/// Takes complete lines of the journal of a turn, for `stepwell replay`. They hold the whole conversation, but no key.
 typedef JournalSink = void Function(String turn, String lines);
 
-/// An unfinished turn of the store that goes on here.
+/// An unfinished turn of the store that this agent revives.
 final class Recovered {
   const Recovered._(this.key, this.turn, this.error);
 
-  /// The turn. `Agent.thread` with its thread gives the conversation.
+  /// The key of the turn. `Agent.thread` with its thread returns the conversation.
   final TurnKey key;
 
-  /// The turn under way; nothing if it cannot go on.
+  /// The turn under way; null if it cannot continue.
   final Turn? turn;
 
-  /// Why it cannot go on. It stays unfinished in the store, until somebody sends on its thread.
+  /// Why the turn cannot continue. It stays unfinished in the store, until a message is sent on its thread.
   final StepwellException? error;
 }
 
-/// A conversation with a model and the app's tools, with the network inside: a [RunMachine] for each turn, and
-/// `package:http` to carry out what it asks for.
+/// A conversation with a model and the app's tools: a [RunMachine] for each turn, and `package:http` to carry out its
+/// requests.
 final class Agent {
-  /// `approver` asks the user about the tools that need it; without one they are denied. `answerer`
-  /// asks the user what running tools want to know; without one their questions are declined. `history` is an earlier
-  /// conversation to go on with, `sharedState` what is shared with an AG-UI agent: an empty object if left out. `client` may be
-  /// the platform's own, such as `cupertino_http`'s or `cronet_http`'s; one that is given is not closed by [close].
-  /// With a `store` each turn is kept there: it is there before its first request goes out, and each finished piece of it
-  /// before what depends on it; a thread that the store has goes on from what it has. With `waitForStore` turns wait for a
-  /// store that is full or out of reach, however long it takes; else a write is tried as often as
-  /// `RunConfig.persistAttempts` says, 6 times if it does not. `journal` takes the journals of the turns. `trimContext`
-  /// shortens a conversation that does not fit the model's context any more; `runSource` is where the runs of the hops come
-  /// from, for a backend that creates each before its stream is opened. `credentials` gives the key and the headers of each
-  /// request, for tokens that expire, and `instructionsFrom` makes the instructions of each turn. `hooks` look at requests,
-  /// answers and tools, change them, or refuse them with a reason, in their order. `outputDecoder` decodes the
-  /// typed answers, before they count. `registry` is one that the app has stored, or that
-  /// several agents share.
+  /// `approver` asks the user to approve the tools that need it; without one they are denied. `answerer` asks the user
+  /// the questions of running tools; without one their questions are declined. `history` is an earlier conversation to
+  /// continue, `sharedState` the state shared with an AG-UI agent: an empty object if left out. `client` may be the
+  /// platform's own, such as `cupertino_http`'s or `cronet_http`'s; [close] does not close it. With a `store` each turn
+  /// is stored before its first request is sent, and each finished block before what depends on it; a thread of the
+  /// store continues from its stored turns. With `waitForStore` turns wait for a store that is full or unreachable,
+  /// however long it takes; otherwise a write is tried as often as `RunConfig.persistAttempts` says, or 6 times by
+  /// default. `journal` takes the journals of the turns. `trimContext` shortens a conversation that no longer fits the
+  /// model's context; `runSource` creates the runs of the hops, for a backend that creates each run before its stream
+  /// is opened. `credentials` supplies the key and the headers of each request, for tokens that expire, and
+  /// `instructionsFrom` makes the instructions of each turn. `hooks` inspect requests, answers and tools, change them,
+  /// or refuse them with a reason, in their order. `outputDecoder` decodes the typed answers, before they are accepted.
+  /// `registry` is one that the app has stored, or that several agents share.
   factory Agent(
     RunConfig config, {
     List<Tool> tools = const [],
@@ -155,7 +154,7 @@ final class Agent {
   final _Shared _shared;
   final _Thread _thread;
 
-  /// What its turns answer, and what decodes that, where that is not the agent's own.
+  /// The type of its turns' answers, and their decoder, if they are not the agent's own.
   final ({OutputType type, OutputDecoder? decoder})? _output;
 
   /// The conversation's id.
@@ -170,25 +169,26 @@ final class Agent {
   /// The state shared with an AG-UI agent, as it was after the last turn.
   Object? get sharedState => _thread.state;
 
-  /// Which threads have a turn under way, what the user looks at, and what is unread: of this agent and of those that
-  /// [thread] gave. Say with `lookAt` what the user looks at. Its runs are the agent's turns: leave it to the agent to
-  /// register, to complete and to remove them.
+  /// The registry of this agent and of those that [thread] returned: which threads have a turn under way, what the user
+  /// looks at, and what is unread. Report with `lookAt` what the user looks at. The registry's runs are the agent's
+  /// turns: only the agent should register, complete and remove them.
   RunRegistry get registry => _shared.registry;
 
-  /// Waits for what next happens to the turns of all threads: a turn began, goes on with another hop, is over; a thread is
-  /// unread. Each event goes to one caller: take them here, or with `takeEvents` of the [registry]. It wakes for those that
-  /// turns made; a read mark comes with the next of them.
+  /// Waits for the next event of the turns of all threads: a turn began, continued with another hop, or ended; a thread
+  /// is unread. Each event goes to one caller only: take them here, or with `takeEvents` of the [registry]. Only events
+  /// of turns wake it; a read mark comes with the next of them.
   Future<RegistryEvent> nextRegistryEvent() => RegistryEvents.of(registry).next();
 
-  /// Another conversation with the same model and tools: the one that goes by this key, or a new one.
+  /// Returns the conversation with this key, or a new one, with the same model and tools.
   Agent thread(ThreadKey key) => Agent._(_shared, _shared.thread(key), _output);
 
-  /// As [thread]; a new one begins with an earlier conversation, and the state shared with an AG-UI agent.
+  /// Returns the conversation as [thread] does; a new one begins with an earlier conversation, and the state shared
+  /// with an AG-UI agent.
   Agent threadWithHistory(ThreadKey key, List<JsonObject> history, {Object? sharedState}) =>
       Agent._(_shared, _shared.thread(key, messages: history, state: sharedState), _output);
 
-  /// Cancels the thread's turn, if one is under way, and forgets its conversation: what a store has of it stays there. An
-  /// agent on the thread that is still held is not to be used any more.
+  /// Cancels the thread's turn, if one is under way, and forgets its conversation: what a store has of the thread stays
+  /// there. Stop using an agent of the thread that is still held.
   void forgetThread(ThreadKey key) {
     final thread = _shared.threads.remove(key);
     registry.remove(key);
@@ -196,18 +196,17 @@ final class Agent {
     RegistryEvents.of(registry).changed();
   }
 
-  /// Forgets the thread, and deletes it from the store with all its turns. Whether the store had it.
+  /// Forgets the thread, and deletes it from the store with all its turns. Returns whether the store had it.
   Future<bool> deleteThread(ThreadKey key) async {
     forgetThread(key);
     final durable = _shared.durable;
     return durable != null && await durable.once(() => durable.store.deleteThread(key));
   }
 
-  /// Says something to the model. If another turn of this thread is under way, the turn fails at once as busy, unless
-  /// `whenBusy` of the configuration or of the options is [WhenBusy.cancel].
-  /// `options` are what is otherwise for this turn than the agent has it, `tools` what it offers beside the agent's.
-  /// `parts` come behind the text, in order: what [image], [audio], [video], [document] and [file] make, and texts. An empty
-  /// text is none.
+  /// Sends a message to the model. If another turn of this thread is under way, the turn fails at once as busy, unless
+  /// `whenBusy` of the configuration or of the options is [WhenBusy.cancel]. `options` override the agent's options for
+  /// this turn, and `tools` are offered in addition to the agent's. `parts` follow the text, in order: what [image],
+  /// [audio], [video], [document] and [file] make, and texts. With parts, an empty text is left out.
   Turn send(
     String text, {
     List<Object> parts = const [],
@@ -216,18 +215,18 @@ final class Agent {
   }) =>
       start(Start(_newId(), text: text, parts: parts, options: options), tools: tools);
 
-  /// Starts a turn with ids and a message of the app's own, and with `tools` beside the agent's.
+  /// Starts a turn with ids and a message that the app makes, and with `tools` in addition to the agent's.
   Turn start(Start start, {List<Tool> tools = const []}) => _start(start, tools);
 
-  /// Starts a turn that does not come after the thread's last one: after `parent`, or as a first one. What the user said is
-  /// said otherwise, and the turns that came of it before stay in the store as another branch. For an agent with a store.
+  /// Starts a turn that does not follow the thread's last turn: one that follows `parent`, or a first one. The turns
+  /// that followed `parent` before stay in the store as another branch. Needs an agent with a store.
   Turn branch(String? parent, Start start, {List<Tool> tools = const []}) {
     _requireStore();
     return _start(start, tools, (parent: parent));
   }
 
-  /// Says something to the model and waits for its whole answer; throws a `TurnException` where it is not whole.
-  /// [Turn.finish] gives the turn however it ended.
+  /// Sends a message to the model and waits for its complete answer; throws a `TurnException` if it is incomplete.
+  /// [Turn.finish] returns the turn however it ended.
   Future<Finished> sendAndWait(
     String text, {
     List<Object> parts = const [],
@@ -236,9 +235,9 @@ final class Agent {
   }) async =>
       (await send(text, parts: parts, options: options, tools: tools).finish()).whole;
 
-  /// Says something to the model, and gives its answer as a value of a type: `output` is what the model is asked for, `fromJson`
-  /// makes the value of it. What does not fit the schema, or `fromJson` throws at, goes back to the model with the reason; then
-  /// it throws an [OutputInvalidException], with the text kept.
+  /// Sends a message to the model, and returns its answer as a value of a type: `output` is requested of the model, and
+  /// `fromJson` converts the answer. An answer that does not fit the schema, or at which `fromJson` throws, goes back
+  /// to the model with the reason; then this throws an [OutputInvalidException], with the text kept.
   ///
   /// ```dart
   /// const trip = OutputType(name: 'Trip', schema: {
@@ -258,15 +257,15 @@ final class Agent {
     return read((await withOutput(output, read).sendAndWait(text, parts: parts)).output);
   }
 
-  /// The same conversations, whose turns have answers of this type. They are decoded by this code; without any by the agent's
-  /// own, if `decodedByHost` says so.
+  /// Returns the same conversations, whose turns have answers of this type. This code decodes them; without it the
+  /// agent's own, if `decodedByHost` is set.
   Agent withOutput(OutputType output, [OutputDecoder? decoder]) {
     final type = output.copyWith(decodedByHost: decoder != null || output.decodedByHost);
     return Agent._(_shared, _thread, (type: type, decoder: decoder));
   }
 
-  /// Says something else in the place of what a stored turn of this thread began with: another branch, from the conversation
-  /// before that turn, which stays. For an agent with a store; throws its [StoreException].
+  /// Sends another message instead of the one that a stored turn of this thread began with: a new branch, from the
+  /// conversation before that turn, which stays. Needs an agent with a store; throws its [StoreException].
   Future<Turn> resend(String turn, String text, {List<Object> parts = const []}) async {
     final durable = _requireStore();
     final earlier = await durable.once(() => durable.store.turn(TurnKey(_thread.key, turn)));
@@ -292,7 +291,7 @@ final class Agent {
     final own = {for (final tool in tools) tool.definition.name: tool};
     var options = start.options;
     if (tools.isNotEmpty) options = options.copyWith(tools: [for (final tool in tools) tool.definition]);
-    // Stored with the turn, so that one which comes back has it.
+    // Stored with the turn, so that a revived turn has it.
     options = options.copyWith(output: options.output ?? _output?.type);
     (RunMachine, Outputs) started(List<JsonObject> messages, Object? state) {
       final machine =
@@ -324,7 +323,7 @@ final class Agent {
       final (:messages, :sharedState, turn: parent) = await durable.before(thread.key, from, known, waiting);
       await instructed(messages, waiting);
       final (machine, outputs) = started(messages, sharedState);
-      // Where the store has no turns that give the conversation, it is stored with this one.
+      // If the store has no turns with the conversation, it is stored with this one.
       final isKnownElsewhere = parent != null || (messages.isEmpty && (sharedState is Map && sharedState.isEmpty));
       final turn = NewTurn(
         TurnKey(thread.key, id),
@@ -340,8 +339,8 @@ final class Agent {
     });
   }
 
-  /// Goes on with a stored turn, of [Turn.snapshot], in a later process, on the thread of the snapshot. An agent with a store
-  /// goes on from what that has of the turn, which is at least as new.
+  /// Continues a stored turn, of [Turn.snapshot], in a later process, on the thread of the snapshot. An agent with a
+  /// store continues from the store's data of the turn, which is at least as new.
   Turn revive(String snapshot) {
     final durable = _shared.durable;
     final machine = _revived(snapshot);
@@ -358,7 +357,7 @@ final class Agent {
     return on._stored(key.turn, isRevived: true, (waiting) async {
       final claimed = await durable.claim(key, waiting);
       if (claimed == null) {
-        // It was begun without this store.
+        // The turn was begun without this store.
         final now = DateTime.now();
         final generation = await durable.begin(NewTurn(key, durable.owner, now, checkpoint: snapshot), waiting);
         return (machine, machine.pollOutputs(), generation);
@@ -384,9 +383,9 @@ final class Agent {
     );
   }
 
-  /// Goes on with every unfinished turn of the store that nobody drives any more, each on its own thread: with what a process
-  /// that died has left. To be called when the app starts, and as often as it likes after that; turns that are under way are
-  /// left alone. The store is taken for this isolate's alone. Throws its [StoreException].
+  /// Revives every unfinished turn of the store that no process drives any more, each on its own thread: turns that a
+  /// dead process left. Call it when the app starts, and as often as needed after that; turns that are under way are
+  /// left alone. The store is assumed to belong to this isolate alone. Throws its [StoreException].
   Future<List<Recovered>> recover() async {
     final durable = _shared.durable;
     if (durable == null) return const [];
@@ -411,11 +410,12 @@ final class Agent {
     }
   }
 
-  /// Whether another turn keeps one from this thread.
+  /// Whether another turn blocks this thread.
   bool _isBusy(WhenBusy? whenBusy) =>
       (whenBusy ?? _shared.config.whenBusy) != WhenBusy.cancel && (_thread.current?._isUnderWay ?? false);
 
-  /// A turn that has failed, since another one is under way. It has nothing of the conversation, which may be another user's.
+  /// A turn that has failed, because another one is under way. It has nothing of the conversation, which may be another
+  /// user's.
   Turn _refused() {
     final host = (
       owner: null,
@@ -429,7 +429,7 @@ final class Agent {
     return Turn._(_shared, host).._begin((_) => Future<_Run>.error(const _Busy()));
   }
 
-  /// Begins a turn that the store has first.
+  /// Begins a turn that is stored first.
   Turn _stored(
     String id,
     Future<(RunMachine, Outputs, int)> Function(Waiting waiting) make, {
@@ -443,7 +443,7 @@ final class Agent {
     late final Turn turn;
     turn = _begin(
       (waiting) async {
-        // Not long: it was cancelled, and waits for nothing itself but its last write.
+        // Not long: the turn was cancelled, and waits only for its last write.
         await earlier?._ended.future;
         final (machine, outputs, generation) = await make(waiting);
         final stored = StoredTurn(TurnKey(thread.key, id), generation);
@@ -465,7 +465,7 @@ final class Agent {
     Map<String, Tool> tools = const {},
   }) {
     final thread = _thread;
-    // A stored turn goes on as the run that has its thread, if nobody has taken that since.
+    // A stored turn continues as the run that has its thread, unless another run has taken that since.
     final goesOn = isRevived && thread.current == null;
     thread.current?.cancel();
     final owner = Owner(registry, thread.key, goesOn: goesOn);
@@ -499,14 +499,15 @@ final class Agent {
     return turn;
   }
 
-  /// The thread's conversation as the store has it: AG-UI messages, oldest first. For one that this process has not sent on yet;
-  /// from then on [messages] gives it too, which is what an agent without a store has. Throws its [StoreException].
+  /// Returns the thread's conversation as the store has it: AG-UI messages, oldest first. Use it for a thread that this
+  /// process has not sent on yet; from then on [messages] returns the conversation too, as it does without a store.
+  /// Throws its [StoreException].
   Future<List<JsonObject>> load() async {
     final thread = _thread;
     final last = thread.last;
     final loaded = await _shared.durable?.load(thread.key, last);
     if (loaded == null) return thread.messages;
-    // What a turn has put there meanwhile is newer.
+    // The conversation of a turn since then is newer.
     if (loaded.turn case final turn? when thread.last == last) {
       thread.messages = loaded.messages;
       thread.state = loaded.sharedState;
@@ -518,32 +519,32 @@ final class Agent {
   /// Cancels the turn of this thread that is under way, if there is one.
   void cancel() => _thread.current?.cancel();
 
-  /// The app goes to the background; see `DevicePolicy`. As what follows, it holds for the turns of all threads, and later
-  /// ones.
+  /// Reports that the app goes to the background; see `DevicePolicy`. Like the following methods, this one applies to
+  /// the turns of all threads, and to later ones.
   void enteredBackground() {
     _shared.isInBackground = true;
     _shared.tellAll((machine) => machine.enteredBackground());
   }
 
-  /// The app is in the foreground again.
+  /// Reports that the app is in the foreground again.
   void enteredForeground() {
     _shared.isInBackground = false;
     _shared.tellAll((machine) => machine.enteredForeground());
   }
 
-  /// The network is gone.
+  /// Reports that the network is gone.
   void networkLost() {
     _shared.isOffline = true;
     _shared.tellAll((machine) => machine.networkLost());
   }
 
-  /// There is a network, or another one took the place of the one before.
+  /// Reports that there is a network, or that another one replaced it.
   void networkAvailable() {
     _shared.isOffline = false;
     _shared.tellAll((machine) => machine.networkAvailable());
   }
 
-  /// Cancels the turns under way, of all threads, and lets go of the connections.
+  /// Cancels the turns under way, of all threads, and releases the connections.
   void close() {
     for (final thread in _shared.threads.values.toList()) {
       thread.current?.cancel();

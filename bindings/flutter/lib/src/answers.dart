@@ -10,10 +10,10 @@ import 'media.dart';
 import 'shapes.dart';
 import 'tools.dart';
 
-/// What the machine is told of what the app's code came to.
+/// The machine's input for the result of the app's code.
 typedef Answer = Outputs Function(RunMachine machine);
 
-/// What the model is shown of a result: text, or AG-UI content parts.
+/// The form in which the model is shown a result: text, or AG-UI content parts.
 Object shown(Object? result) => switch (result) {
       Parts(:final parts) => partsOf(parts),
       final ContentPart part => partsOf([part]),
@@ -38,7 +38,7 @@ Future<Answer> runTool(Map<String, Tool> tools, RunTool effect, Future<void> can
   }
 }
 
-/// Asks the user what a tool wants to know.
+/// Asks the user a tool's question.
 Future<Answer> askUser(Answerer? answerer, AskUser effect) async {
   final AskUser(:id, :invocation, :question) = effect;
   UserAnswer answer;
@@ -85,7 +85,7 @@ Outputs _edited(RunMachine machine, String id, JsonObject arguments) {
   }
 }
 
-/// Has a run created.
+/// Creates a run.
 Future<Answer> createRun(RunSource? source, CreateRun effect) async {
   final CreateRun(:id, :threadId, :parentRunId) = effect;
   if (source == null) return (RunMachine machine) => machine.runNotCreated(id, 'the agent has no `runSource`');
@@ -97,7 +97,7 @@ Future<Answer> createRun(RunSource? source, CreateRun effect) async {
   }
 }
 
-/// Has credentials given for the next request of this turn.
+/// Gets credentials for the next request of this turn.
 Future<Answer> authorize(CredentialSource? source, Authorize effect, String threadId, String turn) async {
   final Authorize(:id, :rejected) = effect;
   if (source == null) return (RunMachine machine) => machine.notAuthorized(id, 'the agent has no `credentials`');
@@ -109,7 +109,7 @@ Future<Answer> authorize(CredentialSource? source, Authorize effect, String thre
   }
 }
 
-/// Has a conversation shortened, of these messages.
+/// Shortens a conversation of these messages.
 Future<Answer> trim(Trimmer? trimmer, TrimContext effect, List<JsonObject> messages) async {
   final TrimContext(:id, :tokens, :window, messages: sized) = effect;
   try {
@@ -121,7 +121,7 @@ Future<Answer> trim(Trimmer? trimmer, TrimContext effect, List<JsonObject> messa
   }
 }
 
-/// Has a typed answer decoded.
+/// Decodes a typed answer.
 Future<Answer> decode(OutputDecoder? decoder, DecodeOutput effect) async {
   final DecodeOutput(:id, :value) = effect;
   if (decoder == null) return (RunMachine machine) => machine.outputRefused(id, 'the agent has no `outputDecoder`');

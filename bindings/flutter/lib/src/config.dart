@@ -1,11 +1,11 @@
 import 'json.dart';
 
-/// What form the answer has.
+/// The form of the answer.
 final class ResponseFormat {
   const ResponseFormat._(this._json);
 
-  /// JSON of a schema. Its name is of letters, digits, `_` and `-`. A strict one the provider must hold the model to,
-  /// where it can be asked to.
+  /// JSON with a schema. The name has letters, digits, `_` and `-`. With `strict` the provider must hold the model to
+  /// the schema, if it can.
   ResponseFormat.schema(String name, JsonObject schema, {bool strict = true})
       : this._({'name': name, 'schema': schema, 'strict': strict});
 
@@ -20,7 +20,7 @@ final class ResponseFormat {
   Object toJson() => _json;
 }
 
-/// A choice of tools as the library takes it.
+/// A choice of tools in the library's form.
 Object? choiceAsJson(String? choice) => switch (choice) {
       null || 'auto' || 'never' || 'required' => choice,
       final name => {'name': name},

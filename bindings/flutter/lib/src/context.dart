@@ -4,18 +4,18 @@ import 'json.dart';
 import 'session.dart';
 import 'shapes.dart';
 
-/// A run that a backend is to create.
+/// A run that a backend should create.
 final class NewRun {
   const NewRun(this.threadId, {this.parentRunId});
 
-  /// The thread that it is of.
+  /// The thread of the run.
   final String threadId;
 
-  /// The run that it continues; a thread's first has none.
+  /// The run that the new run continues; null for the first of a thread.
   final String? parentRunId;
 }
 
-/// Creates a run, and gives its id. What it throws is what the turn fails with.
+/// Creates a run, and returns its id. An exception fails the turn.
 typedef RunSource = FutureOr<String> Function(NewRun run);
 
 /// A conversation that does not fit the model's context window.
@@ -25,14 +25,14 @@ final class ContextOverflow {
   /// How many tokens the next request would take, the instructions and the tools included.
   final int tokens;
 
-  /// How many it may take: the model's window, without what is kept for the answer.
+  /// The number of tokens that the request may take: the model's window, without what is reserved for the answer.
   final int window;
 
   /// The messages of the request, oldest first.
   final List<ContextMessage> messages;
 
-  /// The ids of the newest messages that fill no more than this part of the room, for [Trimmed]: half of it (0.5) leaves room
-  /// to go on for a while. To be given back as they are: what belongs to them is kept with them.
+  /// The ids of the newest messages that fill no more than this part of the room, for [Trimmed]: half of it (0.5)
+  /// leaves room to continue for a while. Return them unchanged: what belongs to them is kept with them.
   List<String> newest(double part) => newestMessages(this, part);
 
   JsonObject toJson() => {
@@ -44,22 +44,22 @@ final class ContextOverflow {
       };
 }
 
-/// What is kept of a conversation, and what stands for the rest.
+/// What is kept of a conversation, and the summary of the rest.
 final class Trimmed {
   const Trimmed(this.keep, {this.summary});
 
-  /// The ids of the messages that are kept. What belongs to them is kept with them: a call with its results, and the
-  /// reasoning before them; so are the last question and the last message.
+  /// The ids of the messages that are kept. Messages that belong to them are kept with them: a call with its results,
+  /// and the reasoning before them; so are the last question and the last message.
   final List<String> keep;
 
-  /// What the model is told in the place of the others.
+  /// The text for the model instead of the other messages.
   final String? summary;
 }
 
-/// Shortens a conversation: from what does not fit, and its messages, it gives what is kept. The turn fails where that is
-/// nothing, or it throws.
+/// Shortens a conversation: from the overflow, and its messages, it returns what is kept. The turn fails if that is
+/// null, or after an exception.
 typedef Trimmer = FutureOr<Trimmed?> Function(ContextOverflow overflow, List<JsonObject> messages);
 
-/// Decodes a typed answer, which fits its schema, into the app's own type. What it throws is what the model is told that does
-/// not fit: the answer is asked for again.
+/// Decodes a typed answer, which fits its schema, into the app's own type. An exception is the model's reason to answer
+/// again.
 typedef OutputDecoder = FutureOr<void> Function(Object? value);

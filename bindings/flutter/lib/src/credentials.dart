@@ -3,7 +3,7 @@ import 'dart:async';
 import 'json.dart';
 import 'threads.dart';
 
-/// For which request credentials are asked for.
+/// The request that credentials are asked for.
 final class CredentialRequest {
   const CredentialRequest(this.threadId, this.turn, {required this.rejected});
 
@@ -13,23 +13,23 @@ final class CredentialRequest {
   /// The turn: the run id of its first hop.
   final String turn;
 
-  /// The provider has refused what was given last, with a 401: it is to be got anew, not taken from a cache.
+  /// Whether the provider refused the last credentials with a 401: get new ones, not those of a cache.
   final bool rejected;
 }
 
-/// What one request is sent with. It is in no snapshot and no journal.
+/// The key and the headers of one request. They are in no snapshot and no journal.
 final class Authorization {
   const Authorization({this.key, this.headers = const {}});
 
-  /// The key, in the place of the configuration's.
+  /// The key, instead of the configuration's.
   final String? key;
 
-  /// Headers to send besides, in the place of the configuration's of their names.
+  /// Additional headers, which replace the configuration's of the same names.
   final Map<String, String> headers;
 }
 
-/// Gives the key and the headers of each request: for tokens that expire. It is asked before each request, so it keeps what
-/// it got as long as that is good. What it throws is what the turn fails with.
+/// Returns the key and the headers of each request, for tokens that expire. It is called before each request, so it
+/// should cache what is still valid. An exception fails the turn.
 typedef CredentialSource = FutureOr<Authorization> Function(CredentialRequest request);
 
 /// The turn that instructions are made for.
@@ -42,14 +42,14 @@ final class InstructionsRequest {
   /// The turn: the run id of its first hop.
   final String turn;
 
-  /// What the user says, as an AG-UI message; nothing where the turn goes on from a history.
+  /// What the user says, as an AG-UI message; null where the turn continues from a history.
   final JsonObject? message;
 
-  /// What was said before it: AG-UI messages, oldest first.
+  /// The conversation before that message: AG-UI messages, oldest first.
   final List<JsonObject> messages;
 }
 
-/// Makes the instructions of a turn, before its first request. What it throws is what the turn fails with.
+/// Makes the instructions of a turn, before its first request. An exception fails the turn.
 typedef InstructionsSource = FutureOr<String> Function(InstructionsRequest request);
 
 /// The instructions of a turn could not be made.
@@ -59,7 +59,7 @@ final class NoInstructions implements Exception {
   final String message;
 }
 
-/// What the app makes; nothing where the turn is stopped meanwhile.
+/// The result of the app; null if the turn is stopped meanwhile.
 Future<String?> instructions(
   InstructionsSource source,
   InstructionsRequest request,

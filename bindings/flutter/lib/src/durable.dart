@@ -9,22 +9,22 @@ import 'shapes.dart';
 import 'store.dart';
 import 'threads.dart';
 
-/// A conversation, and the stored turn that it is as of.
+/// A conversation, and the stored turn with which it ends.
 typedef Known = ({List<JsonObject> messages, Object? sharedState, String? turn});
 
-/// What a turn that waits for its store is told, and whether anybody still waits for it.
+/// Takes the warnings for a turn that waits for its store, and holds whether the turn is still wanted.
 final class Waiting {
   Waiting(this.warn, this.trouble);
 
   final void Function(String message) warn;
 
-  /// What keeps the writes waiting now, if anything does.
+  /// Reports what delays the writes now, if anything does.
   final void Function(StoreException? error) trouble;
   final _over = Completer<void>();
 
   bool get isOver => _over.isCompleted;
 
-  /// Comes when the turn is given up.
+  /// Completes when the turn is abandoned.
   Future<void> get over => _over.future;
 
   /// Cuts the pauses short.
@@ -33,11 +33,11 @@ final class Waiting {
   }
 }
 
-/// The store of an agent, and under which name it writes there.
+/// The store of an agent, and the owner's name in it.
 final class Durable {
   Durable(this.store, this.owner, this._config, {required this.waits});
 
-  /// One call that takes longer has failed.
+  /// The time limit of one call.
   static const _longestCall = Duration(seconds: 30);
 
   /// The owners that have a turn under way here, and how many.
@@ -48,7 +48,7 @@ final class Durable {
   final bool waits;
   final RunConfig _config;
 
-  /// Says that a turn of the owner is under way, until [leave].
+  /// Registers a turn of the owner as under way, until [leave].
   void attend() => _here.update(owner, (turns) => turns + 1, ifAbsent: () => 1);
 
   void leave() {
@@ -60,7 +60,7 @@ final class Durable {
     }
   }
 
-  /// One call, which does not take for ever.
+  /// Makes one call, with a time limit.
   Future<T> once<T>(Future<T> Function() call) async {
     const late = StoreException(StoreErrorKind.unavailable, 'no answer in 30 s');
     try {
@@ -78,19 +78,19 @@ final class Durable {
     return doubled < maxDelay ? doubled : maxDelay;
   }
 
-  /// The pause after so many failures.
+  /// The pause after this number of failures.
   Future<void> pause(int failures, Completer<void> over) async {
     if (failures == 0 || over.isCompleted) return;
     await Future.any([Future<void>.delayed(_delay(failures)), over.future]);
   }
 
-  /// In words, for the app.
+  /// The problem in words, for the app.
   String waitingFor(StoreException error, int failures) {
     final seconds = (_delay(failures).inMilliseconds / 1000).toStringAsFixed(1);
     return 'the turn waits for its store, and tries again in $seconds s: $error';
   }
 
-  /// Tries until it is done, cannot be done, or has been tried often enough.
+  /// Tries until the call succeeds, cannot succeed, or has used up its attempts.
   Future<T> _call<T>(Future<T> Function() call, Waiting waiting) async {
     for (var failures = 1;; failures++) {
       try {
@@ -104,8 +104,8 @@ final class Durable {
     }
   }
 
-  /// What the store has before a new turn: after the thread's last one, or after `from`. A turn of the thread that nobody has
-  /// brought to its end is stopped first.
+  /// The store's data before a new turn: after the thread's last one, or after `from`. An unfinished turn of the thread
+  /// is stopped first.
   Future<Known> before(ThreadKey thread, ({String? parent})? from, Known Function() known, Waiting waiting) async {
     final record = await _call(() => store.thread(thread), waiting);
     if (record == null) {
@@ -121,14 +121,14 @@ final class Durable {
     return _conversation(thread, parent, waiting);
   }
 
-  /// The conversation as of a stored turn.
+  /// The conversation up to a stored turn.
   Future<Known> _conversation(ThreadKey thread, String turn, Waiting waiting) async {
     final turns = await _call(() => store.turns(thread), waiting);
     return _conversationOf(turns, turn);
   }
 
-  /// The conversation of a thread as the store has it, and the turn that it is as of, if that is over; nothing where the store
-  /// has no more than `known`, or no such thread.
+  /// The conversation of a thread as the store has it, and its last turn, if that is over; null if the store has no
+  /// more than `known`, or no such thread.
   Future<Known?> load(ThreadKey thread, String? known) async {
     final record = await once(() => store.thread(thread));
     final turn = record?.latest;
@@ -147,7 +147,7 @@ final class Durable {
     }
   }
 
-  /// Stores that a turn begins, and gives its generation.
+  /// Stores that a turn begins, and returns its generation.
   Future<int> begin(NewTurn turn, Waiting waiting) async {
     var tries = 0;
     try {
@@ -157,14 +157,14 @@ final class Durable {
       }, waiting);
     } on StoreException catch (error) {
       if (error.kind != StoreErrorKind.exists || tries == 1) rethrow;
-      // An earlier try was done, and its answer lost on the way.
+      // An earlier try succeeded, but its answer was lost.
       final claimed = await claim(turn.key, waiting, isOwn: true);
       if (claimed == null) rethrow;
       return claimed.generation;
     }
   }
 
-  /// Claims a turn, if it is unfinished: with `isOwn` if it is under this name alone.
+  /// Claims a turn, if it is unfinished: with `isOwn` only if it belongs to this owner.
   Future<Claimed?> claim(TurnKey key, Waiting waiting, {bool isOwn = false}) => _call(() async {
         final unfinished = (await store.thread(key.thread))?.unfinished;
         if (unfinished == null || unfinished.key.turn != key.turn) return null;
@@ -172,7 +172,7 @@ final class Durable {
         return _claimed(unfinished);
       }, waiting);
 
-  /// Nothing of a turn that has ended.
+  /// Null for a turn that has ended.
   Future<Claimed?> _claimed(Unfinished unfinished) async {
     try {
       return await store.claim(unfinished.key, unfinished.generation, owner);
@@ -182,7 +182,7 @@ final class Durable {
     }
   }
 
-  /// Claims all that nobody drives any more, but for what is left out.
+  /// Claims all turns that no process drives any more, except those that are left out.
   Future<List<(TurnKey, Claimed)>> orphans(bool Function(ThreadKey thread) isUnderWay) async {
     final claimed = <(TurnKey, Claimed)>[];
     for (final turn in await once(store.unfinished)) {
@@ -192,7 +192,7 @@ final class Durable {
         final own = await once(() => _claimed(turn));
         if (own != null) claimed.add((turn.key, own));
       } on StoreException catch (error) {
-        // Another was quicker.
+        // Another owner was quicker.
         if (!error.isLost) rethrow;
       }
     }
@@ -212,13 +212,13 @@ final class Durable {
     try {
       return RunMachine.reviveFrom(checkpoint, turns, key.turn, config, journal: journal);
     } on StepwellException {
-      // A turn that was begun without the store has what the app kept of it, until its first write.
+      // A turn that was begun without the store has the app's own data, until its first write.
       if (_isWhole(checkpoint)) return RunMachine.revive(checkpoint, config, journal: journal);
       rethrow;
     }
   }
 
-  /// Whether a text is the snapshot of a whole run, and no checkpoint.
+  /// Whether a text is the snapshot of a complete run, and no checkpoint.
   static bool _isWhole(String text) {
     try {
       final json = jsonDecode(text);
@@ -228,12 +228,12 @@ final class Durable {
     }
   }
 
-  /// Claims a turn, so that its owner can write no more, and ends it as cancelled. Gives the conversation after it, if its run
-  /// could be read.
+  /// Claims a turn, so that its owner can write no more, and ends it as cancelled. Returns the conversation after it,
+  /// if its run could be read.
   Future<Known?> _stop(Unfinished unfinished, Waiting waiting) async {
     final key = unfinished.key;
     final claimed = await claim(key, waiting);
-    // It may have come to its end in the meantime.
+    // The turn may have ended in the meantime.
     if (claimed == null) return null;
     Future<void> write(PersistBatch batch) =>
         _call(() => store.persist(key, claimed.generation, batch), waiting);
@@ -242,7 +242,7 @@ final class Durable {
     try {
       machine = await revived(key, claimed, config, waiting);
     } on StepwellException {
-      // Its run cannot be read: what is stored of it stands.
+      // The turn's run cannot be read: its stored data stays.
     }
     try {
       var isClosed = false;
@@ -293,18 +293,19 @@ final class Writer {
   final void Function() _stop;
   final _givenUp = Completer<void>();
 
-  /// How often the write under way has failed for now.
+  /// The number of temporary failures of the write under way.
   int _failures = 0;
 
-  /// The turn is another's: nothing is written any more.
+  /// The turn has another owner: nothing is written any more.
   bool _isLost = false;
 
-  /// Cuts the pauses of writes short: one that fails has failed.
+  /// Cuts the pauses of writes short: a write that fails has failed.
   void giveUp() {
     if (!_givenUp.isCompleted) _givenUp.complete();
   }
 
-  /// Carries out a write; gives what the machine is told. The machine gives it out again as often as it is to be tried.
+  /// Carries out a write; returns the machine's input. The machine emits the write again as often as it should be
+  /// tried.
   Future<Outputs Function(RunMachine machine)> write(Persist effect) async {
     Outputs Function(RunMachine) failed(String message) =>
         (machine) => machine.persistFailed(effect.id, message);

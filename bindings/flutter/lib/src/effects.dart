@@ -26,7 +26,7 @@ final class HttpRequest {
   String toString() => '$method $url, ${body.length} bytes';
 }
 
-/// A tool call's place: the hop that asked for it and its position among that hop's calls, both from 0.
+/// The position of a tool call: the hop that asked for the call, and the index among that hop's calls, both from 0.
 final class CallKey {
   const CallKey(this.hop, this.index);
 

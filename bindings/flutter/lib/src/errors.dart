@@ -1,7 +1,6 @@
 import 'json.dart';
 
-/// What Stepwell says when a call cannot be done. What goes wrong within a turn is no error of a call: it is the turn's
-/// `Outcome`.
+/// An error of a call to Stepwell. What goes wrong within a turn is not an error of a call, but the turn's `Outcome`.
 final class StepwellException implements Exception {
   const StepwellException(this.kind, this.reason, this.advice);
 
@@ -23,15 +22,15 @@ final class StepwellException implements Exception {
   String toString() => '$reason; $advice';
 }
 
-/// What a call can fail of.
+/// The kinds of error of a call.
 enum StepwellErrorKind {
   /// The configuration does not work.
   configuration,
 
-  /// An argument is not what it should be.
+  /// An argument is invalid.
   invalidArgument,
 
-  /// The call does not fit where the run stands: the app's own mistake. The run is as it was.
+  /// The call does not fit the state of the run: the app's own mistake. The run is unchanged.
   misuse,
 
   /// The snapshot cannot be read.
@@ -40,7 +39,7 @@ enum StepwellErrorKind {
   /// Another run has taken the handle's thread: if it is the app's own run, stop it.
   stale,
 
-  /// A call broke off inside Stepwell: make the machine again of its last snapshot.
+  /// A call broke off inside Stepwell: restore the machine from its last snapshot.
   broken;
 
   static StepwellErrorKind named(String name) =>

@@ -1,6 +1,6 @@
 import 'json.dart';
 
-/// Something that an AG-UI agent asks.
+/// A question of an AG-UI agent.
 final class Interrupt {
   const Interrupt(this.id, this.reason, this.message, this.json);
 
@@ -11,7 +11,7 @@ final class Interrupt {
   final String reason;
   final String? message;
 
-  /// All of it, as AG-UI has it.
+  /// The complete interrupt, in AG-UI's form.
   final JsonObject json;
 }
 
@@ -30,14 +30,14 @@ final class ResumeEntry {
       {'interruptId': interruptId, 'status': status, if (status == 'resolved') 'payload': payload};
 }
 
-/// What came of a tool call, as its event has it.
+/// The result of a tool call, as its event has it.
 mixin ToolCallResults {
-  /// What came of it, once it is done.
+  /// The result, once the call is done.
   JsonObject? get result;
 
-  /// What it came to, if it did.
+  /// The content, if the call succeeded.
   Object? get content => result?['content'];
 
-  /// Why it failed, if it did.
+  /// The reason, if the call failed.
   String? get failure => result?.maybeText('message');
 }

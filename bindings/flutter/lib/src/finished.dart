@@ -8,22 +8,22 @@ final class Finished {
 
   final Outcome outcome;
 
-  /// All that the model said in it.
+  /// All that the model said in the turn.
   final String text;
 
-  /// The conversation after it: AG-UI messages.
+  /// The conversation after the turn: AG-UI messages.
   final List<JsonObject> messages;
 
-  /// What it cost, over all its hops.
+  /// What the turn cost, over all its hops.
   final TokenUsage usage;
 
-  /// How many streams it took.
+  /// How many streams the turn took.
   final int hops;
 
-  /// The typed answer; null if there was to be none, or the turn has not ended well.
+  /// The typed answer; null if none was asked for, or the turn has not succeeded.
   final Object? output;
 
-  /// Itself, if the answer is whole; else throws the [TurnException] of the kind.
+  /// Returns itself, if the answer is complete; otherwise throws the [TurnException] of the kind.
   Finished get whole => switch (outcome.problem) {
         null => this,
         final problem? => throw TurnException.of(problem, this),

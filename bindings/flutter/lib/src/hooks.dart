@@ -5,8 +5,8 @@ import 'json.dart';
 import 'machine.dart';
 import 'shapes.dart';
 
-/// Thrown by a hook that does not let pass what it looks at. Of a call, or of its result, the model is told the reason, and
-/// the turn goes on; a request or an answer ends the turn by it.
+/// Thrown by a hook that refuses its subject. A refused call, or its result, goes back to the model with the reason,
+/// and the turn continues; a refused request or answer ends the turn.
 final class HookRefusal implements Exception {
   const HookRefusal(this.reason);
 
@@ -16,31 +16,31 @@ final class HookRefusal implements Exception {
   String toString() => reason;
 }
 
-/// Looks at what an agent's turns are about to do. It is asked about what it has code for.
+/// Inspects what an agent's turns are about to do. A hook is asked about the subjects that it has code for.
 ///
-/// Each piece of code lets pass what it looks at by returning `null`; it throws a [HookRefusal] to refuse it, and another
-/// exception fails the turn, with the hook's name.
+/// Each function accepts its subject by returning `null`; it throws a [HookRefusal] to refuse it, and another exception
+/// fails the turn, with the hook's name.
 final class Hook {
   const Hook(this.name, {this.beforeRequest, this.afterAnswer, this.beforeTool, this.afterTool});
 
-  /// What refusals call it.
+  /// The name in refusals.
   final String name;
 
-  /// Looks at what is sent to the model, once for each request, not for each try; may return the AG-UI messages that this
-  /// request carries in the place of its own. The history stays as it is.
+  /// Inspects a request to the model, once for each request, not for each try; may return AG-UI messages to send
+  /// instead of the request's own. The history is not changed.
   final FutureOr<List<JsonObject>?> Function(HookedRequest request)? beforeRequest;
 
-  /// Looks at what the model has said, before anything follows from it. The user may have read it by then.
+  /// Inspects the model's answer, before anything follows from it. The user may have read it by then.
   final FutureOr<void> Function(HookedAnswer answer)? afterAnswer;
 
-  /// Looks at a call, before the user is asked whether it may run; may return other arguments, which fit the tool's schema.
-  /// The model is not told.
+  /// Inspects a call, before the user is asked whether it may run; may return other arguments, which must fit the
+  /// tool's schema. The model is not informed.
   final FutureOr<JsonObject?> Function(ToolInvocation call)? beforeTool;
 
-  /// Looks at what came of a call; may return what the model is told in its place, as a tool's own result.
+  /// Inspects the result of a call; may return another result for the model, as a tool's own result.
   final FutureOr<Object?> Function(HookedResult result)? afterTool;
 
-  /// What the machine is told of it.
+  /// The hook in the machine's configuration.
   HookSpec get spec => HookSpec(
         name: name,
         moments: [
@@ -51,7 +51,7 @@ final class Hook {
         ],
       );
 
-  /// What it says.
+  /// The hook's answer.
   Future<HookAnswer> look(HookSubject subject) async {
     switch (subject) {
       case final HookedRequest request:
@@ -70,14 +70,14 @@ final class Hook {
   }
 }
 
-/// What a hook says.
+/// The answer of a hook.
 sealed class HookAnswer {
   const HookAnswer();
 
   JsonObject toJson();
 }
 
-/// It may go on as it is.
+/// The subject is accepted.
 final class GoOn extends HookAnswer {
   const GoOn();
 
@@ -85,7 +85,7 @@ final class GoOn extends HookAnswer {
   JsonObject toJson() => const {'type': 'goOn'};
 }
 
-/// The request goes out with these in the place of its own.
+/// The request is sent with these messages instead of its own.
 final class ChangeRequest extends HookAnswer {
   const ChangeRequest({this.instructions, this.messages});
 
@@ -108,7 +108,7 @@ final class ChangeArguments extends HookAnswer {
   JsonObject toJson() => {'type': 'changeArguments', 'arguments': arguments};
 }
 
-/// The model is told this in the place of the tool's result.
+/// The model gets this instead of the tool's result.
 final class ChangeResult extends HookAnswer {
   const ChangeResult(this.content);
 
@@ -119,7 +119,7 @@ final class ChangeResult extends HookAnswer {
   JsonObject toJson() => {'type': 'changeResult', 'content': content};
 }
 
-/// It may not be.
+/// The subject is refused.
 final class HookRefuses extends HookAnswer {
   const HookRefuses(this.reason);
 
@@ -139,7 +139,7 @@ final class HookFails extends HookAnswer {
   JsonObject toJson() => {'type': 'failed', 'message': message};
 }
 
-/// Has a hook look.
+/// Calls a hook.
 Future<Answer> runHook(List<Hook> hooks, RunHook effect) async {
   final RunHook(:id, hook: name, :subject) = effect;
   HookAnswer answer = const HookFails('this app has no code of it');

@@ -1,7 +1,7 @@
 /// A JSON object.
 typedef JsonObject = Map<String, Object?>;
 
-/// Reads fields that the library always gives; what an app wrote is checked elsewhere.
+/// Reads fields that the library always sets; an app's JSON is checked elsewhere.
 extension Fields on JsonObject {
   String text(String name) => this[name] as String? ?? '';
   String? maybeText(String name) => this[name] as String?;
@@ -12,7 +12,7 @@ extension Fields on JsonObject {
   List<String> texts(String name) => (this[name] as List<Object?>? ?? const []).cast<String>();
 }
 
-/// Without the fields that are null.
+/// Returns the object without the fields that are null.
 JsonObject given(JsonObject fields) => {
       for (final MapEntry(:key, :value) in fields.entries)
         if (value != null) key: value,

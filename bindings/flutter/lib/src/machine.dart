@@ -13,7 +13,7 @@ import 'start.dart';
 
 part 'machine_calls.dart';
 
-/// What a run gives the app after one input: all of it.
+/// The outputs of a run after one input: all of them.
 final class Outputs {
   const Outputs(this.events, this.effects, this.wakeAtMs);
 
@@ -23,10 +23,10 @@ final class Outputs {
         json.maybeNumber('wakeAtMs'),
       );
 
-  /// What to show, in order.
+  /// The events to show, in order.
   final List<RunEvent> events;
 
-  /// What to do, in order.
+  /// The effects to carry out, in order.
   final List<Effect> effects;
 
   /// When the run wants to be woken with `timeout`, in milliseconds since the epoch.
@@ -38,17 +38,17 @@ enum ToolFailureKind { error, panicked, timedOut }
 
 /// A turn without any IO: the app owns the network, the tools, the clock and the store.
 ///
-/// Each input is one call, and gives back all that came of it. Carry out each effect, and answer it by its id. Time is
-/// an argument, in milliseconds since the epoch; the clock's if left out. Call [timeout] when `wakeAtMs` of the latest
+/// Each input is one call, and returns all of its outputs. Carry out each effect, and answer it by its id. Time is an
+/// argument, in milliseconds since the epoch; the clock's if left out. Call [timeout] when `wakeAtMs` of the latest
 /// outputs has come.
 ///
-/// The host's loop: [start]; for an `OpenStream` send the request and call [opened], then [receive] for every piece of
+/// The host's loop: [start]; for an `OpenStream` send the request and call [opened], then [receive] for every chunk of
 /// the body, then [ended] (or [refused], [connectionFailed], [lost]); for a `RunTool` run the tool and call
 /// [toolFinished] or [toolFailed]; until the event `TurnCompleted` comes. Wrong calls throw a `StepwellException`, and
 /// change nothing.
 final class RunMachine with _RunCalls implements Finalizable {
-  /// A run that is ready to start, on a conversation as it stands: AG-UI messages, oldest first, and the state shared
-  /// with an AG-UI agent. With `journal` all inputs are written down, for [takeJournal].
+  /// Creates a run that is ready to start, on an existing conversation: AG-UI messages, oldest first, and the state
+  /// shared with an AG-UI agent. With `journal` all inputs are recorded, for [takeJournal].
   RunMachine(
     RunConfig config,
     String threadId, {
@@ -63,19 +63,21 @@ final class RunMachine with _RunCalls implements Finalizable {
           'journal': journal,
         }));
 
-  /// A stored run in the same process, which was suspended and goes on: what the app was given to do, it still does.
+  /// Restores a run that was suspended and continues in the same process: the app still carries out the effects that it
+  /// has received.
   RunMachine.restore(String snapshot, RunConfig config) : this._({'config': config.toJson(), 'restore': snapshot});
 
-  /// A stored run whose process died. A request that had shown nothing goes out again; a stream that was open is
-  /// resumed where the server can, else what was shown of the answer stays, marked as cut, and it is asked for anew; a
-  /// tool that had begun is run again only if it says that it is idempotent, and else the model is told that its outcome
-  /// is unknown. Take [pollOutputs] first. With `journal` all further inputs are written down, in a journal of their own.
+  /// Revives a stored run whose process died. A request that had shown nothing is sent again. A stream that was open is
+  /// resumed where the server can; if not, what was shown of the answer stays, marked as cut, and the answer is asked
+  /// for again. A tool that had begun is run again only if it is idempotent; for other tools the model is informed that
+  /// the outcome is unknown. Take [pollOutputs] first. With `journal` all further inputs are recorded, in a journal of
+  /// their own.
   RunMachine.revive(String snapshot, RunConfig config, {int? nowMs, bool journal = false})
       : this._({'config': config.toJson(), 'revive': snapshot, 'nowMs': nowMs ?? _now(), 'journal': journal});
 
-  /// A stored run whose process died, as [RunMachine.revive] gives it, from what a store has of it: the newest checkpoint of the
-  /// turn, and the turns of its thread, or those on the path to it alone. They are read at one time: a turn with more blocks than
-  /// were stored with its checkpoint, or with fewer, is refused.
+  /// Revives a stored run whose process died, as [RunMachine.revive] does, from a store's data: the newest checkpoint
+  /// of the turn, and the turns of its thread, or only those on the path to it. Read all of them at one time: a turn
+  /// with more blocks than were stored with its checkpoint, or with fewer, is refused.
   RunMachine.reviveFrom(
     String checkpoint,
     List<TurnRecord> turns,
@@ -141,7 +143,7 @@ final class RunMachine with _RunCalls implements Finalizable {
     return read(_answer((native) => Native.lent(json, (data, length) => native.ask(_machine, data, length))));
   }
 
-  /// Gives the machine's memory back at once; else it is given back when the machine is collected.
+  /// Frees the machine's memory at once; otherwise it is freed when the machine is collected.
   void close() {
     if (_isClosed) return;
     _isClosed = true;
@@ -149,10 +151,10 @@ final class RunMachine with _RunCalls implements Finalizable {
     Native.instance.freeMachine.asFunction<void Function(Pointer<NativeMachine>)>()(_machine);
   }
 
-  /// What waits without an input of its own: after a restore.
+  /// Returns the outputs that wait without an input: after a restore.
   Outputs pollOutputs() => _outputs((native) => native.poll(_machine));
 
-  /// Bytes of the body, as many as the transport gave, cut anywhere.
+  /// Bytes of the body, in chunks as the transport gave them, cut anywhere.
   Outputs receive(String effect, Uint8List bytes, {int? nowMs}) {
     final id = utf8.encode(effect);
     return _outputs(
@@ -166,10 +168,10 @@ final class RunMachine with _RunCalls implements Finalizable {
     );
   }
 
-  /// The user types during the turn: an AG-UI message of the role `user`, answered in this turn.
+  /// The user sends a message during the turn: an AG-UI message of the role `user`, answered in this turn.
   Outputs steer(JsonObject message, {int? nowMs}) => _tell('steer', nowMs, {'message': message});
 
-  /// The lines of the journal that were written since the last call; empty without a journal. They hold all that is said,
+  /// Returns the lines of the journal since the last call; empty without a journal. They hold the whole conversation,
   /// but no key. The program's `stepwell replay` replays them.
   String takeJournal() {
     final lines = '$_journal';
@@ -177,6 +179,6 @@ final class RunMachine with _RunCalls implements Finalizable {
     return lines;
   }
 
-  /// Closes the journal, since the run is over or the app leaves it, and gives its last lines.
+  /// Closes the journal, because the run is over or the app leaves it, and returns its last lines.
   String endJournal() => takeJournal() + (_answer((native) => native.endJournal(_machine))['answer']! as String);
 }

@@ -5,37 +5,37 @@ import 'errors.dart';
 import 'json.dart';
 import 'session.dart';
 
-/// A part of what the user says, or of what a tool gives back: [image], [audio], [video], [document] and [file] make one.
+/// A part of a user's message, or of a tool's result: [image], [audio], [video], [document] and [file] make one.
 final class ContentPart {
   const ContentPart(this.json);
 
-  /// The part as AG-UI has it.
+  /// The part in AG-UI's form.
   final JsonObject json;
 }
 
 /// A picture, for `Agent.send` or as a tool's result. `source` is a path or an address (`https://…`, `data:…`), a [Uri], a
 /// [File], or bytes, which may have a `name`.
 ///
-/// A file is read at once; what is at an address the provider fetches. Its media type is `mediaType`, or is found by its first
-/// bytes, and where these do not say it by its name. Throws a `StepwellException` for what is not there, is empty, of no known
-/// type or no picture, and for an address that nobody fetches from.
+/// A file is read at once; the provider fetches what is at an address. The media type is `mediaType`, or is detected
+/// from the first bytes, and failing that from the name. Throws a `StepwellException` for a source that is missing,
+/// empty, of no known type or no picture, and for an address that cannot be fetched.
 ContentPart image(Object source, {String? mediaType, String? name}) => _made('image', source, mediaType, name);
 
 /// Sound; see [image].
 ContentPart audio(Object source, {String? mediaType, String? name}) => _made('audio', source, mediaType, name);
 
-/// A film; see [image].
+/// A video; see [image].
 ContentPart video(Object source, {String? mediaType, String? name}) => _made('video', source, mediaType, name);
 
-/// A document: a PDF file, a text, whatever the provider reads; see [image].
+/// A document: a PDF file, a text, or any other type that the provider reads; see [image].
 ContentPart document(Object source, {String? mediaType, String? name}) => _made('document', source, mediaType, name);
 
-/// A file in a provider's store, by the id that it has there. `provider` says whose id it is, so that no other is asked for it,
-/// and `mediaType` what it is: `image/png` makes it a picture; without it is a document.
+/// A file in a provider's store, by its id there. `provider` names the owner of the id, so that no other provider is
+/// asked for the file, and `mediaType` its type: `image/png` makes it a picture; without a type it is a document.
 ContentPart file(String id, {String? provider, String? mediaType}) =>
     ContentPart(mediaPart({'file': id, 'provider': provider, 'mediaType': mediaType}));
 
-/// AG-UI's parts of texts, [ContentPart]s and parts in JSON. An empty text is none.
+/// AG-UI's parts for texts, [ContentPart]s and parts in JSON. With parts, an empty text is left out.
 List<JsonObject> partsOf(Iterable<Object> contents) => [
       for (final content in contents)
         if (content != '')
@@ -47,7 +47,7 @@ List<JsonObject> partsOf(Iterable<Object> contents) => [
           },
     ];
 
-/// A text with parts behind it, as the content of a message.
+/// A text with parts after it, as the content of a message.
 Object contentOf(String text, List<Object> parts) => parts.isEmpty ? text : partsOf([text, ...parts]);
 
 ContentPart _made(String kind, Object source, String? mediaType, String? name) {

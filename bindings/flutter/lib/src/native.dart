@@ -8,7 +8,7 @@ import 'package:ffi/ffi.dart';
 import 'errors.dart';
 import 'json.dart';
 
-/// `StepwellText` of `stepwell.h`: a text that the library gave, and that is to be freed.
+/// `StepwellText` of `stepwell.h`: a text that the library returned, to be freed.
 final class NativeText extends Struct {
   external Pointer<Uint8> data;
 
@@ -53,7 +53,7 @@ final class Native {
         callSession = library.lookupFunction<NativeText Function(Pointer<Uint8>, Size),
             NativeText Function(Pointer<Uint8>, int)>('stepwell_session_call');
 
-  /// The library that the plugin brings along; tests name another one by `--dart-define=STEPWELL_LIBRARY=PATH`.
+  /// The library of the plugin; tests name another one by `--dart-define=STEPWELL_LIBRARY=PATH`.
   static final Native instance = Native(_open());
 
   final NativeText Function() version;
@@ -87,7 +87,7 @@ final class Native {
     }
   }
 
-  /// Makes something of the library's, or throws why it makes none.
+  /// Creates an object of the library, or throws the reason of its refusal.
   Pointer<T> made<T extends NativeType>(Pointer<T> Function(Pointer<NativeText> refusal) make) {
     final refusal = calloc<NativeText>();
     try {
@@ -99,14 +99,14 @@ final class Native {
     }
   }
 
-  /// What a call gave, or throws why it was refused.
+  /// Returns the result of a call, or throws the reason of its refusal.
   JsonObject answered(NativeText text) {
     final answer = jsonDecode(taken(text)) as JsonObject;
     if (answer.containsKey('refused')) throw StepwellException.fromJson(answer.object('refused'));
     return answer;
   }
 
-  /// Gives `bytes` to native code for the time of a call.
+  /// Lends `bytes` to native code for the time of a call.
   static T lent<T>(Uint8List bytes, T Function(Pointer<Uint8> data, int length) use) {
     // An empty list would be no memory at all.
     final data = malloc<Uint8>(bytes.isEmpty ? 1 : bytes.length);

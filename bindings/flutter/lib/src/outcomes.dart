@@ -28,14 +28,14 @@ sealed class Outcome {
     };
   }
 
-  /// What kept the turn from a whole answer; nothing if the answer is whole.
+  /// What kept the turn from a complete answer; null if the answer is complete.
   final Problem? problem;
 
-  /// As the library has it.
+  /// The outcome in the library's form.
   JsonObject toJson();
 }
 
-/// As it should.
+/// The turn succeeded.
 final class SuccessOutcome extends Outcome {
   const SuccessOutcome();
 
@@ -43,7 +43,7 @@ final class SuccessOutcome extends Outcome {
   JsonObject toJson() => const {'outcome': 'success'};
 }
 
-/// The user stopped it.
+/// The user stopped the turn.
 final class CancelledOutcome extends Outcome {
   const CancelledOutcome({super.problem});
 
@@ -59,14 +59,14 @@ final class TruncatedOutcome extends Outcome {
   JsonObject toJson() => const {'outcome': 'truncated'};
 }
 
-/// The model stopped before its answer was whole. What it said stands.
+/// The model stopped before its answer was complete. What it said is kept.
 final class IncompleteOutcome extends Outcome {
   const IncompleteOutcome(this.reason, this.message, {super.problem});
 
-  /// Why: `length`, `contentFilter`, `refusal` or `limit`.
+  /// The reason: `length`, `contentFilter`, `refusal` or `limit`.
   final String reason;
 
-  /// The same in words.
+  /// The reason in words.
   final String message;
 
   @override
@@ -77,40 +77,40 @@ final class IncompleteOutcome extends Outcome {
 final class LimitReachedOutcome extends Outcome {
   const LimitReachedOutcome(this.limit, this.message, {this.details = const {}, super.problem});
 
-  /// Which: `maxToolRounds`, `maxTokens`, …
+  /// The limit: `maxToolRounds`, `maxTokens`, …
   final String limit;
 
-  /// The same in words.
+  /// The limit in words.
   final String message;
 
-  /// All that is known of it.
+  /// All fields of the limit.
   final JsonObject details;
 
   @override
   JsonObject toJson() => {'outcome': 'limitReached', 'limit': details, 'message': message};
 }
 
-/// It failed.
+/// The turn failed.
 final class FailedOutcome extends Outcome {
   const FailedOutcome(this.failure, this.message, {required this.transient, this.details = const {}, super.problem});
 
   /// The kind of failure, such as `api` or `connection`.
   final String failure;
 
-  /// The same in words.
+  /// The failure in words.
   final String message;
 
-  /// Whether the same may go well another time.
+  /// Whether a later attempt may succeed.
   final bool transient;
 
-  /// All that is known of it.
+  /// All fields of the failure.
   final JsonObject details;
 
   @override
   JsonObject toJson() => {'outcome': 'failed', 'failure': details, 'message': message, 'transient': transient};
 }
 
-/// How many tokens a turn used, and what they cost, over all its hops. An absent count is unknown, not zero.
+/// The tokens that a turn used, and their cost, over all its hops. An absent count is unknown, not zero.
 final class TokenUsage {
   const TokenUsage({this.inputTokens, this.outputTokens, this.totalTokens, this.cost, this.all = const {}});
 
@@ -126,9 +126,9 @@ final class TokenUsage {
   final int? outputTokens;
   final int? totalTokens;
 
-  /// What they cost, in US dollars: as the provider says it, else by the model's price.
+  /// The cost, in US dollars: as the provider reports it, otherwise by the model's price.
   final double? cost;
 
-  /// Every count, as AG-UI names them.
+  /// Every count, by AG-UI's names.
   final JsonObject all;
 }

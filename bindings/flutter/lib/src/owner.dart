@@ -7,18 +7,18 @@ import 'registry.dart';
 import 'shapes.dart';
 import 'threads.dart';
 
-/// The events of a registry, each for one caller, whichever agent it asks.
+/// The events of a registry, each for one caller of any agent.
 final class RegistryEvents {
   RegistryEvents._(this._registry);
 
-  /// Those of a registry: the same for all agents that share it.
+  /// The events of a registry: the same object for all agents that share it.
   factory RegistryEvents.of(RunRegistry registry) => _all[registry] ??= RegistryEvents._(registry);
 
   static final _all = Expando<RegistryEvents>();
 
   final RunRegistry _registry;
 
-  /// Taken out for somebody, and one too many.
+  /// Events that were taken together with one that a caller waited for.
   final _events = Queue<RegistryEvent>();
   final _waiting = Queue<Completer<RegistryEvent>>();
 
@@ -29,7 +29,7 @@ final class RegistryEvents {
     return event.future;
   }
 
-  /// There may be events. Nobody takes them whom nobody waits for.
+  /// Reports that there may be events. They are not taken if no caller waits.
   void changed() {
     if (_waiting.isEmpty) return;
     _events.addAll(_registry.takeEvents());
@@ -45,7 +45,7 @@ final class Owner {
     _events.changed();
   }
 
-  /// A turn that goes on takes the place of the run that has the thread.
+  /// Continues the run that has the thread, for a turn that continues.
   factory Owner(RunRegistry registry, ThreadKey thread, {required bool goesOn}) {
     final before = goesOn ? registry.current(thread) : null;
     return Owner._(registry, before == null ? registry.register(thread).handle : registry.replace(before));
@@ -55,7 +55,7 @@ final class Owner {
   final RegistryEvents _events;
   RunHandle _handle;
 
-  /// Whether the call is taken. It is not, if another run has the thread.
+  /// Whether the call is accepted. It is not, if another run has the thread.
   static bool _does(void Function() call) {
     try {
       call();
@@ -68,14 +68,14 @@ final class Owner {
   /// Whether the thread is still the turn's.
   bool get holds => _does(() => _registry.check(_handle));
 
-  /// The turn goes on with its next hop, if the thread is still its own.
+  /// Continues the turn with its next hop, if the thread is still its own.
   bool goOn() {
     final goesOn = _does(() => _handle = _registry.replace(_handle));
     _events.changed();
     return goesOn;
   }
 
-  /// The turn is over. One that lost its thread was over for the registry before.
+  /// Ends the turn. For the registry, a turn that lost its thread was over before.
   void complete(Outcome outcome) {
     _does(() => _registry.complete(_handle, outcome));
     _events.changed();

@@ -9,13 +9,13 @@ import 'threads.dart';
 
 part 'registry_calls.dart';
 
-/// Which run owns which thread, what the user looks at, and what is unread. It starts nothing and calls nobody back.
+/// The runs of an app: which run owns which thread, what the user looks at, and what is unread. It makes no callbacks.
 ///
-/// A thread has one owner at most. Whoever registers takes it over, and the handle before is stale: check the handle with
-/// whatever the run's network, tools and timers bring, and drop what comes with a stale one. A call with a stale handle
-/// throws a `StepwellException` of the kind `stale`.
+/// A thread has at most one owner. Registering a run takes the thread over and makes the previous handle stale: check
+/// the handle of everything that the run's network, tools and timers bring, and drop what has a stale handle. A call
+/// with a stale handle throws a `StepwellException` of the kind `stale`.
 final class RunRegistry with _RegistryCalls implements Finalizable {
-  /// A registry with no runs, or a stored one: what [snapshot] gave.
+  /// Creates a registry with no runs, or restores one from what [snapshot] returned.
   RunRegistry([String? snapshot]) : _registry = _made(snapshot) {
     _finalizer.attach(this, _registry.cast(), detach: this);
   }

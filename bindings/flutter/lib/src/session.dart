@@ -5,7 +5,7 @@ import 'json.dart';
 import 'native.dart';
 import 'shapes.dart';
 
-/// What an app asks without a run.
+/// Calls of an app without a run.
 Object? _ask(String name, JsonObject fields) {
   final json = utf8.encode(jsonEncode({'call': name, ...given(fields)}));
   return Native.instance.answered(Native.lent(json, Native.instance.callSession))['answer'];
@@ -14,27 +14,27 @@ Object? _ask(String name, JsonObject fields) {
 /// What a run begins with: AG-UI messages, oldest first, and the state shared with an AG-UI agent.
 typedef Conversation = ({List<JsonObject> messages, Object? sharedState});
 
-/// The conversation of stored turns, for the next run to begin with: of all turns of a thread, or of a path of it. `turn` is
-/// the end of the path; without it, it is the turn that ends last.
+/// The conversation of stored turns, for the next run to begin with: of all turns of a thread, or of a path of it.
+/// `turn` is the end of the path; without it, the turn that ends last.
 Conversation conversationOf(List<TurnRecord> turns, [String? turn]) {
   final records = [for (final turn in turns) turn.toJson()];
   final found = _ask('conversation', {'turns': records, 'turn': turn})! as JsonObject;
   return (messages: found.objects('messages'), sharedState: found['sharedState']);
 }
 
-/// What a thread is called; nothing if the user's first words are none.
+/// The title of a thread; null if the user's first message has no text for one.
 String? titleOf(List<JsonObject> messages) {
   final title = _ask('title', {'messages': messages})! as String;
   return title.isEmpty ? null : title;
 }
 
-/// How a turn ends that its store did not take.
+/// The outcome of a turn that its store did not take.
 JsonObject notStored(String message) => _ask('notStored', {'message': message})! as JsonObject;
 
-/// How a turn ends whose instructions could not be made.
+/// The outcome of a turn whose instructions could not be made.
 JsonObject noInstructions(String message) => _ask('noInstructions', {'message': message})! as JsonObject;
 
-/// How a turn ends that began while another turn of its thread was under way.
+/// The outcome of a turn that began while another turn of its thread was under way.
 JsonObject busy() => _ask('busy', {})! as JsonObject;
 
 /// An AG-UI content part of media.

@@ -1,6 +1,6 @@
 part of 'agent.dart';
 
-/// What all threads of an agent share.
+/// The state that all threads of an agent share.
 final class _Shared {
   _Shared(
     this.config,
@@ -57,7 +57,7 @@ final class _Thread {
   List<JsonObject> messages;
   Object? state;
 
-  /// The stored turn that the conversation is as of.
+  /// The stored turn with which the conversation ends.
   String? last;
   Turn? current;
 }

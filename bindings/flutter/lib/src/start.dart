@@ -4,10 +4,11 @@ import 'json.dart';
 import 'media.dart';
 import 'shapes.dart';
 
-/// How a turn starts, with ids and a message of the app's own.
+/// The start of a turn, with ids and a message that the app makes.
 final class Start {
-  /// What the user says is `text` and the `parts` behind it (what `image` and the like make, and texts), or an AG-UI message.
-  /// With neither, the turn goes on from a history that ends with something the model is to answer. Throws where both are given.
+  /// What the user says is `text` and the `parts` after it (what `image` and the like make, and texts), or an AG-UI
+  /// message. With neither, the turn continues from a history whose last message the model should answer. Throws if
+  /// both are set.
   Start(
     this.runId, {
     String? text,
@@ -24,16 +25,16 @@ final class Start {
   /// What the user says.
   final JsonObject? message;
 
-  /// The run that the first hop's continues, for backends that are told.
+  /// The run that the first hop's run continues, for backends that need it.
   final String? parentRunId;
 
   /// The answers to the interrupts that an earlier turn of an AG-UI agent ended with.
   final List<ResumeEntry> resume;
 
-  /// What is otherwise for this turn than the configuration says.
+  /// The options of this turn that differ from the configuration.
   final TurnOptions options;
 
-  /// The same with other options.
+  /// The same start with other options.
   Start withOptions(TurnOptions options) =>
       Start(runId, message: message, parentRunId: parentRunId, resume: resume, options: options);
 

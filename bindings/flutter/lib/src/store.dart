@@ -1,48 +1,48 @@
 import 'shapes.dart';
 import 'threads.dart';
 
-/// The app's own database, as the place where an agent's turns are kept. A store holds threads; a thread holds a tree of
-/// turns; a turn holds its blocks in sequence, its status, and the checkpoint that it can be revived from. It is written by one
-/// owner at a time.
+/// The app's own database, as the store of an agent's turns. A store holds threads; a thread holds a tree of turns; a
+/// turn holds its blocks in sequence, its status, and the checkpoint to revive it from. A turn has one writing owner at
+/// a time.
 ///
-/// Each method is one transaction: it is done as a whole or not at all, and what it has said to be done is still there after
-/// the app was killed. A method that cannot do what it is asked to throws the [StoreException] that says why; anything else
-/// that it throws is tried again. The records have `toJson` and `fromJson`.
+/// Each method is one transaction: it is done completely or not at all, and what the method has confirmed survives the
+/// death of the app. A method that fails throws the [StoreException] that gives the reason; after any other exception
+/// the call is retried. The records have `toJson` and `fromJson`.
 abstract interface class Store {
-  /// Begins a turn, and its thread if that is new; its status is `streaming`. Gives its generation, 1.
+  /// Begins a turn, and its thread if that is new; the turn's status is `streaming`. Returns the turn's generation, 1.
   ///
   /// `busy` if another turn of the thread is unfinished, `exists` if the thread has a turn of this id, `noTurn` if there is no
   /// such parent.
   Future<int> beginTurn(NewTurn turn);
 
-  /// Makes `owner` the owner of an unfinished turn, if its generation is still `seen`. Gives the new generation, one more, and
-  /// the checkpoint to go on from.
+  /// Makes `owner` the owner of an unfinished turn, if its generation is still `seen`. Returns the new generation, one
+  /// higher, and the checkpoint to continue from.
   ///
-  /// `stale` if somebody else claimed it first, `closed` if it has come to its end, `noTurn`.
+  /// `stale` if another owner claimed the turn first, `closed` if the turn is over, `noTurn`.
   Future<Claimed> claim(TurnKey turn, int seen, String owner);
 
-  /// Stores blocks, status, outcome and checkpoint. Blocks that are stored already must be the same ones, and change nothing: a
-  /// batch may come again, alone or as a part of a longer one. The newer checkpoint takes the place of the older; a turn that is
-  /// closed keeps none. A batch that closes a turn which has just that end already changes nothing.
+  /// Stores blocks, status, outcome and checkpoint. Blocks that are stored already must be the same, and change
+  /// nothing: a batch may be sent again, alone or as a part of a longer one. The newer checkpoint replaces the older; a
+  /// closed turn has none. A batch that closes a turn with the end that the turn already has changes nothing.
   ///
   /// `stale` if `generation` is not the turn's, `gap` if blocks are missing before the first, `conflict` if one is stored with
   /// another content, `closed` if the turn has ended otherwise, `noTurn`.
   Future<void> persist(TurnKey turn, int generation, PersistBatch batch);
 
-  /// The turns that have not come to their end, oldest first.
+  /// Returns the unfinished turns, oldest first.
   Future<List<Unfinished>> unfinished();
 
-  /// A turn with its blocks; nothing if there is none.
+  /// Returns a turn with its blocks; null if there is no such turn.
   Future<TurnRecord?> turn(TurnKey turn);
 
-  /// All turns of a thread, in the order in which they began; none if there is no such thread.
+  /// Returns all turns of a thread, in the order in which they began; none if there is no such thread.
   Future<List<TurnRecord>> turns(ThreadKey thread);
 
-  /// A thread; nothing if there is none.
+  /// Returns a thread; null if there is no such thread.
   Future<ThreadRecord?> thread(ThreadKey thread);
 
-  /// Deletes a thread with all that it holds; whether there was one. The owner of an unfinished turn of it hears `noTurn` at
-  /// its next write.
+  /// Deletes a thread with all that it holds, and returns whether there was one. The owner of an unfinished turn of the
+  /// thread gets `noTurn` at the next write.
   Future<bool> deleteThread(ThreadKey thread);
 }
 
@@ -50,16 +50,16 @@ abstract interface class Store {
 final class StoredTurn {
   const StoredTurn(this.key, this.generation);
 
-  /// Its name.
+  /// The key of the turn.
   final TurnKey key;
 
-  /// What it is written with.
+  /// The generation that the turn is written with.
   final int generation;
 }
 
-/// Why a store did not do what it was asked to.
+/// Why a store refused a request or failed.
 enum StoreErrorKind {
-  /// The turn has another owner by now: the writer stops, and leaves the turn alone.
+  /// The turn has another owner by now: the writer should stop, and leave the turn alone.
   stale,
 
   /// The thread has an unfinished turn, which must end before another begins.
@@ -68,13 +68,13 @@ enum StoreErrorKind {
   /// The thread has a turn of this id.
   exists,
 
-  /// The turn has come to its end, which stands.
+  /// The turn is over, and its end is final.
   closed,
 
-  /// Something before it is missing.
+  /// Blocks before this one are missing.
   gap,
 
-  /// The number is taken by another content.
+  /// The number belongs to another content.
   conflict,
 
   /// There is no such turn.
@@ -86,37 +86,37 @@ enum StoreErrorKind {
   /// The request itself cannot be stored.
   refused,
 
-  /// There is no room left. It is tried again.
+  /// There is no room left. The call is retried.
   full,
 
-  /// It may be read only.
+  /// The store is read-only.
   readOnly,
 
-  /// It cannot be reached, or is locked by another program. It is tried again; the write may have been done.
+  /// The store cannot be reached, or is locked by another program. The call is retried; the write may have been done.
   unavailable,
 
-  /// It was made by a later version of the app.
+  /// The store was made by a later version of the app.
   tooNew,
 
-  /// What it holds cannot be read.
+  /// The store's data cannot be read.
   damaged,
 
-  /// Something else went wrong inside of it. It is tried again.
+  /// Another failure of the store. The call is retried.
   other,
 }
 
-/// What a store throws. Nothing has changed.
+/// The exception of a store. Nothing has changed.
 final class StoreException implements Exception {
   const StoreException(this.kind, this.message);
 
   final StoreErrorKind kind;
   final String message;
 
-  /// Whether the same call may do later.
+  /// Whether the same call may succeed later.
   bool get isTransient =>
       const {StoreErrorKind.full, StoreErrorKind.unavailable, StoreErrorKind.other}.contains(kind);
 
-  /// Whether the turn is not the writer's any more.
+  /// Whether the writer no longer owns the turn.
   bool get isLost =>
       const {StoreErrorKind.stale, StoreErrorKind.closed, StoreErrorKind.noTurn}.contains(kind);
 

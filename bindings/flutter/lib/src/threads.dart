@@ -1,6 +1,6 @@
 import 'json.dart';
 
-/// Names one thread among all that an app has: of several servers, and of several rooms on each.
+/// Names one thread among all that an app has, on several servers and in several rooms of each.
 final class ThreadKey {
   const ThreadKey(this.thread, {this.room = '', this.server = ''});
 
@@ -29,20 +29,20 @@ final class ThreadKey {
   String toString() => [server, room, thread].where((part) => part.isNotEmpty).join('/');
 }
 
-/// What an input belongs to: one hop of one run of one thread. Only a `RunRegistry` gives handles out.
+/// A handle that assigns an input to one hop of one run of one thread. Only a `RunRegistry` creates handles.
 final class RunHandle {
   const RunHandle(this.key, this.generation, this.hop);
 
   factory RunHandle.fromJson(JsonObject json) =>
       RunHandle(ThreadKey.fromJson(json.object('key')), json.number('generation'), json.number('hop'));
 
-  /// The thread that the run is, or was, of.
+  /// The thread of the run.
   final ThreadKey key;
 
-  /// The run: from 1, never given twice by one registry, whatever the thread.
+  /// The run: from 1, never used twice by one registry, for any thread.
   final int generation;
 
-  /// How often the run was continued, from 0.
+  /// How often the run has continued, from 0.
   final int hop;
 
   JsonObject toJson() => {'key': key.toJson(), 'generation': generation, 'hop': hop};

@@ -15,8 +15,9 @@ import 'shapes.dart';
 /// );
 /// ```
 ///
-/// The model is shown what [run] gives: text as it is, a [ContentPart] or [Parts] as what they are, anything else as JSON. What
-/// it throws is this tool's own: the model is told, and the turn goes on. Its arguments fit its schema before it is called.
+/// The model is shown the result of [run]: text unchanged, a [ContentPart] or [Parts] as media, anything else as JSON.
+/// An exception is this tool's own: the model is informed, and the turn continues. The arguments fit the schema before
+/// [run] is called.
 final class Tool {
   Tool(
     String name,
@@ -52,33 +53,33 @@ final class ToolCall {
 
   final ToolInvocation invocation;
 
-  /// Is done when the result is no longer wanted: the turn was cancelled, or the tool took too long.
+  /// Completes when the result is no longer wanted: the turn was cancelled, or the tool took too long.
   final Future<void> cancelled;
 
   /// The arguments, which fit the tool's schema.
   JsonObject get arguments => invocation.arguments;
 
-  /// Says how far the call has come, from 0 to 1 if that is known, and what it does now: the event [ToolProgress].
+  /// Reports the call's progress, from 0 to 1 if that is known, and what the call is doing: the event [ToolProgress].
   void report(double? fraction, [String? message]) => _asking.report(invocation, fraction, message);
 
-  /// Shows what there is of the result so far, text, [Parts] or JSON, in the place of what was shown before: the event
-  /// [ToolPartialResult]. The model is told the result alone. 256 KiB at most.
+  /// Shows a partial result, text, [Parts] or JSON, which replaces the previous one: the event [ToolPartialResult]. The
+  /// model gets only the final result. 256 KiB at most.
   void partial(Object? result) => _asking.partial(invocation, result);
 
-  /// Asks the user, by the agent's `answerer`, and waits for the answer, which fits the question's schema. The tool's own
-  /// time stands still meanwhile. An idempotent tool that is run again after a crash and asks the same is given the answer of
-  /// before.
+  /// Asks the user, by the agent's `answerer`, and waits for the answer, which fits the question's schema. The tool's
+  /// own clock is paused meanwhile. An idempotent tool that is run again after a crash and asks the same question gets
+  /// the earlier answer.
   Future<UserAnswer> ask(Question question) => _asking.ask(invocation, _questions++, question);
 }
 
-/// Where what a tool says and asks goes.
+/// The receiver of a tool's reports and questions.
 abstract interface class Asking {
   void report(ToolInvocation invocation, double? fraction, String? message);
   void partial(ToolInvocation invocation, Object? result);
   Future<UserAnswer> ask(ToolInvocation invocation, int number, Question question);
 }
 
-/// What a tool throws to tell the model why it could not do its work.
+/// Thrown by a tool to inform the model why it could not do its work.
 final class ToolException implements Exception {
   const ToolException(this.message);
 
@@ -89,7 +90,7 @@ final class ToolException implements Exception {
   String toString() => message;
 }
 
-/// What a tool throws that has begun something whose result comes later, in minutes or days, by `Turn.finishCall`.
+/// Thrown by a tool that has begun something whose result comes later, in minutes or days, by `Turn.finishCall`.
 final class Deferred implements Exception {
   const Deferred();
 }

@@ -12,7 +12,7 @@ import 'native.dart';
 final class Transport {
   Transport(this._client, this._take);
 
-  /// An answer that is no stream is read so far.
+  /// The most bytes that are read of an answer that is no stream.
   static const _mostOfARefusal = 64 * 1024;
 
   final http.Client _client;
@@ -20,10 +20,10 @@ final class Transport {
   final _open = <String, _Stream>{};
   bool _isPaused = false;
 
-  /// Sends the request and gives its answer to the machine.
+  /// Sends the request and passes its answer to the machine.
   Future<void> open(String id, HttpRequest request, RunMachine machine) async {
     final stream = _open[id] = _Stream();
-    // An answer to what was closed meanwhile is dropped.
+    // An answer to a stream that was closed meanwhile is dropped.
     void take(Outputs Function() input) {
       if (identical(_open[id], stream)) _take(input);
     }
@@ -71,7 +71,7 @@ final class Transport {
   /// Closes one stream, if it is open.
   void stop(String id) => _open.remove(id)?.stop();
 
-  /// Closes all.
+  /// Closes all streams.
   void close() {
     final streams = _open.values.toList();
     _open.clear();
@@ -88,7 +88,7 @@ final class Transport {
     }
   }
 
-  /// Reads on.
+  /// Continues reading.
   void resume() {
     if (!_isPaused) return;
     _isPaused = false;
@@ -110,7 +110,7 @@ final class Transport {
     return utf8.decode(bytes.takeBytes(), allowMalformed: true);
   }
 
-  /// Seconds. A date, which is allowed too, is left to the machine's own pauses.
+  /// Reads seconds. A date, which is allowed too, is left to the machine's own pauses.
   static Duration? _retryAfter(String? header) {
     final seconds = int.tryParse(header?.trim() ?? '');
     return seconds == null || seconds < 0 ? null : Duration(seconds: seconds);

@@ -1,6 +1,6 @@
 part of 'agent.dart';
 
-/// A run that has begun: its machine, with what that gave by then, and who stores it.
+/// A run that has begun: its machine, with the outputs so far, and the writer of its store.
 typedef _Run = ({RunMachine machine, Outputs outputs, Writer? writer});
 
 /// Another turn of the thread is under way.
@@ -8,25 +8,25 @@ final class _Busy implements Exception {
   const _Busy();
 }
 
-/// What a turn has of its agent.
+/// The parts of its agent that a turn needs.
 typedef _Host = ({
-  /// Nothing of a turn whose thread is busy: it never begins.
+  /// None for a turn whose thread is busy: it never begins.
   Owner? owner,
   bool isRevived,
 
-  /// The tools that are the turn's own.
+  /// The tools of this turn only.
   Map<String, Tool> tools,
 
-  /// Decodes its typed answer.
+  /// Decodes the turn's typed answer.
   OutputDecoder? outputDecoder,
 
   /// The conversation before the turn.
   List<JsonObject> Function() messages,
 
-  /// The turn is over; without a machine where it did not begin.
+  /// Called when the turn is over; without a machine if it did not begin.
   void Function(Finished finished, RunMachine? machine) over,
 
-  /// The turn is let go of without an end.
+  /// Called when the turn is released without an end.
   void Function() left,
 });
 
@@ -38,7 +38,7 @@ final class Turn {
     _events.onCancel = cancel;
     _events.onPause = _transport.pause;
     _events.onResume = _transport.resume;
-    // Whoever follows the events alone is told there.
+    // Clients that only follow the events learn of it there.
     _finished.future.ignore();
   }
 
@@ -73,17 +73,18 @@ final class Turn {
   bool _isSuspended = false;
   Timer? _timer;
 
-  /// Is there when the turn has begun: at once, but for an agent with a store, which is asked first. It never fails.
+  /// Completes when the turn has begun: at once, except for an agent with a store, which is asked first. It never
+  /// fails.
   Future<void> get begun => _begun.future;
 
-  /// What happens, until the turn is over; the last event is [TurnCompleted]. To be listened to once. Letting go of the
+  /// The events, until the turn is over; the last event is [TurnCompleted]. Listen to it only once. Cancelling the
   /// subscription cancels the turn, and pausing it holds up the model.
   Stream<RunEvent> get events => _events.stream;
 
-  /// Waits for the end of the turn, and gives the turn however it ended.
+  /// Waits for the end of the turn, and returns the turn however it ended.
   ///
-  /// Where nobody has listened to [events], nobody sees what an AG-UI agent asks meanwhile: it is told that there is no
-  /// answer, and where it asks once more, the turn is cancelled.
+  /// Without a listener to [events], questions of an AG-UI agent are not shown to the user: the agent is informed that
+  /// there is no answer, and if it asks again, the turn is cancelled.
   Future<Finished> finish() async {
     if (!_isListenedTo) {
       var asked = false;
@@ -121,7 +122,7 @@ final class Turn {
     if (_host.isRevived) _revivedFrom = run.machine.messages;
     _begun.complete();
     _take(() => run.outputs);
-    // A new run knows nothing of the device.
+    // A new run must be informed of the device's state.
     if (_shared.isInBackground) _tell((machine) => machine.enteredBackground());
     if (_shared.isOffline) _tell((machine) => machine.networkLost());
     if (_waiting.isOver) cancel();
@@ -146,78 +147,78 @@ final class Turn {
     _finish(Finished(outcome, '', _host.messages(), const TokenUsage(), 0));
   }
 
-  /// Whether it keeps others from its thread: one that was told to stop does not.
+  /// Whether the turn blocks its thread: a turn that is being stopped does not.
   bool get _isUnderWay => !_isOver && !_waiting.isOver;
 
   bool get _isOver => _ended.isCompleted || _isSuspended;
 
-  /// Whether the turn is to go on. One that has lost its thread stops itself.
+  /// Whether the turn should continue. A turn that has lost its thread stops itself.
   bool get _counts {
     if (!_isOver && !_waiting.isOver && !(_host.owner?.holds ?? true)) cancel();
     return !_waiting.isOver;
   }
 
-  /// Stops the turn: its tools are told, its connection is closed. The events up to its end still come.
+  /// Stops the turn and its tools, and closes its connection. The events up to the turn's end still arrive.
   void cancel() {
     _waiting.giveUp();
     if (_machine case final machine?) _take(() => machine.cancel());
   }
 
-  /// Says something during the turn, without stopping it. Gives the message's id: `SteeringTaken` says when it is in the
-  /// conversation, `SteeringRefused` gives it back.
+  /// Sends a message during the turn, without stopping it. Returns the message's id: `SteeringTaken` reports that it is
+  /// in the conversation, `SteeringRefused` returns it.
   String steer(String text, {List<Object> parts = const []}) {
     final id = '${Agent._newId()}-user';
     steerMessage({'id': id, 'role': 'user', 'content': contentOf(text, parts)});
     return id;
   }
 
-  /// As [steer], with an AG-UI message of the app's own.
+  /// Sends an AG-UI message as [steer] does.
   void steerMessage(JsonObject message) => _said((machine) => machine.steer(message));
 
-  /// Answers what an AG-UI agent asked with the event `Interrupted`, all of it at once.
+  /// Answers all questions that an AG-UI agent asked with the event `Interrupted`, at once.
   void resume(List<ResumeEntry> answers) => _said((machine) => machine.resume(answers));
 
-  /// Stops one tool call. The others go on, and the model is told.
+  /// Stops one tool call. The other calls continue, and the model is informed.
   void cancelCall(CallKey call) => _said((machine) => machine.cancelCall(call));
 
-  /// Brings the result of a deferred tool call, by the provider's id for it.
+  /// Supplies the result of a deferred tool call, by the provider's id for it.
   void finishCall(String toolCallId, Object? result) =>
       _said((machine) => machine.toolFinished(_awaited(toolCallId), shown(result)));
 
-  /// The same for a call that failed; the model is shown the message.
+  /// Reports that such a call failed; the model is shown the message.
   void failCall(String toolCallId, String message) =>
       _said((machine) => machine.toolFailed(_awaited(toolCallId), message));
 
-  /// The conversation as it stands in the middle of the turn: AG-UI messages, oldest first. That after it is the agent's.
+  /// The current conversation in the middle of the turn: AG-UI messages, oldest first. The agent has the one after it.
   List<JsonObject> get messages => _running.messages;
 
-  /// The state shared with an AG-UI agent, as it stands in the middle of the turn.
+  /// The current state shared with an AG-UI agent in the middle of the turn.
   Object? get sharedState => _running.sharedState;
 
   /// What an AG-UI agent asks now, to be answered with [resume].
   List<Interrupt> get interrupts => _isOver ? const [] : _machine?.interrupts ?? const [];
 
-  /// What the turn has cost so far, over all its hops. [finish] has what it cost in the end.
+  /// What the turn has cost so far, over all its hops. [finish] has the final cost.
   TokenUsage get usage => _running.usage;
 
   /// The turn as its store knows it, once it has [begun] there.
   StoredTurn? get stored => _writer?.stored;
 
-  /// What keeps the turn's writes waiting: a store that is full, can only be read, or cannot be reached. Of a turn that could
-  /// not begin it is the reason. How long is long enough is for the app to say, by [cancel].
+  /// What delays the turn's writes: a store that is full, read-only, or unreachable. For a turn that could not begin
+  /// this is the reason. The app decides how long to wait, and calls [cancel].
   StoreException? get storeTrouble => _trouble;
 
-  /// The conversation from which a stored turn went on, once it has [begun]: its events come on top of that.
+  /// The conversation from which a stored turn continued, once it has [begun]: its events follow that conversation.
   List<JsonObject>? get revivedFrom => _revivedFrom;
 
-  /// Lets go of the turn without ending it, and gives it as text for `Agent.revive`, in this process or a later one. Its stream
-  /// is closed, its tools are told to stop, and its events end: best done once it has [rested]. The thread stays the turn's
-  /// until it is revived or somebody sends on it; its conversation has nothing of the turn until then. What the user typed and
-  /// the turn had not taken in is dropped.
+  /// Releases the turn without ending it, and returns it as text for `Agent.revive`, in this process or a later one.
+  /// The turn's stream is closed, its tools are stopped, and its events end: best done once it has [rested]. The turn
+  /// keeps the thread until it is revived or a message is sent on the thread; until then the conversation has nothing
+  /// of the turn. What the user typed and the turn had not taken is dropped.
   Future<String> suspend() async {
     final machine = _own;
     if (_last != null) {
-      // Whoever lets go of it waits no longer for its end to be stored.
+      // A caller that releases the turn does not wait for its end to be stored.
       _writer?.giveUp();
       throw _over;
     }
@@ -238,11 +239,12 @@ final class Turn {
   static const _suspended =
       StepwellException(StepwellErrorKind.misuse, 'the turn was suspended', 'go on with it by `Agent.revive`');
 
-  /// The turn as text, as it stands, for `Agent.revive` in a later process. It holds no key. A turn that goes on after its
-  /// snapshot was taken may run tools that the snapshot knows nothing of: prefer [rested].
+  /// Returns the current turn as text, for `Agent.revive` in a later process. The text holds no key. A turn that
+  /// continues after its snapshot was taken may run tools that the snapshot does not know: prefer [rested].
   String get snapshot => _running.snapshot;
 
-  /// Waits until nothing but the user, or the result of a deferred call, can move the turn on, and gives its [snapshot].
+  /// Waits until the turn is idle: only the user, or the result of a deferred call, can continue it. Returns its
+  /// [snapshot].
   Future<String> rested() {
     if (_isOver) throw _over;
     if (_machine case final machine? when machine.isResting) return Future.value(machine.snapshot);
@@ -253,7 +255,7 @@ final class Turn {
 
   static const _over = StepwellException(StepwellErrorKind.misuse, 'the turn is over', 'begin another turn');
 
-  /// The machine, for what the app asks of it.
+  /// Returns the machine, for queries of the app.
   RunMachine get _running {
     if (_isOver) throw _over;
     return _machine ??
@@ -264,7 +266,7 @@ final class Turn {
         ));
   }
 
-  /// The machine, for what the app tells it: of a turn that has lost its thread, nothing any more.
+  /// Returns the machine, for inputs of the app: none for a turn that has lost its thread.
   RunMachine get _own {
     final machine = _running;
     return _counts ? machine : throw _over;
@@ -287,7 +289,7 @@ final class Turn {
     if (_counts) _take(input);
   }
 
-  /// An input whose refusal the app is to know of.
+  /// An input whose refusal the app should learn of.
   void _said(Outputs Function(RunMachine machine) input) {
     final machine = _own;
     _carryOut(machine, input(machine));
@@ -305,7 +307,7 @@ final class Turn {
     _carryOut(machine, outputs);
   }
 
-  /// The machine cannot be trusted any more, or was never right: there is no end of its own to wait for.
+  /// The machine cannot be trusted any more, or never could: there is no end of its own to wait for.
   void _break(Object error, StackTrace trace) {
     _finished.completeError(error, trace);
     _events.addError(error, trace);
@@ -328,7 +330,7 @@ final class Turn {
       _carryOutEffect(machine, effect);
     }
     for (final event in outputs.events) {
-      // Whoever took the thread over has it: this turn stops.
+      // The run that took the thread over keeps it: this turn stops.
       if (event is HopStarted && !(_host.owner?.goOn() ?? true)) scheduleMicrotask(cancel);
       if (event is TurnCompleted) {
         _last = event;
@@ -338,7 +340,7 @@ final class Turn {
     }
     _wake(outputs.wakeAtMs);
     if (_last case final last?) {
-      // The last of it is stored first.
+      // The last write is stored first.
       if (_writes > 0) return;
       _write(machine, machine.endJournal());
       final RunMachine(shownText: text, :messages, :usage, :hop, :output) = machine;
@@ -426,7 +428,7 @@ final class Turn {
 
   Future<void> _store(Persist effect) async {
     _writes += 1;
-    // Nothing of the app's runs within the machine's call.
+    // No code of the app runs within the machine's call.
     await null;
     final writer = _writer;
     final answer = writer == null
@@ -436,19 +438,19 @@ final class Turn {
     if (_machine case final machine?) _take(() => answer(machine));
   }
 
-  /// Carries out an effect by code of the app's. Nothing is begun for a turn that is about to be stopped.
+  /// Carries out an effect by code of the app. Nothing is begun for a turn that is about to be stopped.
   Future<void> _work(String id, Future<Answer> Function(Future<void> cancelled) code) async {
     final cancelled = _working[id] = Completer<void>();
-    // Nothing of the app's runs within the machine's call.
+    // No code of the app runs within the machine's call.
     await null;
     if (cancelled.isCompleted || !_counts) return;
     final answer = await code(cancelled.future);
-    // What was stopped is not waited for any more.
+    // The result of stopped code is no longer awaited.
     if (_working.remove(id) != null) _tell(answer);
   }
 }
 
-/// What a running tool says to its turn. After its end that changes nothing.
+/// Passes a running tool's reports to its turn. After the turn's end they change nothing.
 final class _ToolAsking implements Asking {
   _ToolAsking(this._turn);
 

@@ -1,7 +1,8 @@
 import 'finished.dart';
 import 'shapes.dart';
 
-/// A turn whose answer is not whole: its subclasses say why. [Finished.whole] throws it, and `Agent.sendAndWait`.
+/// A turn whose answer is incomplete: the subclasses give the reason. [Finished.whole] throws it, and so does
+/// `Agent.sendAndWait`.
 sealed class TurnException implements Exception {
   const TurnException(this.problem, this.finished);
 
@@ -30,10 +31,10 @@ sealed class TurnException implements Exception {
         ProblemKind.stopped => StoppedException(problem, finished),
       };
 
-  /// What is wrong, what to do, and whether the same may go well another time.
+  /// What is wrong, what to do, and whether a later attempt may succeed.
   final Problem problem;
 
-  /// The turn as it ended: what was said so far stands.
+  /// The turn as it ended, with what was said so far.
   final Finished finished;
 
   @override
@@ -65,7 +66,7 @@ final class ServerException extends TurnException {
   const ServerException(super.problem, super.finished);
 }
 
-/// The provider or the model has too much to do.
+/// The provider or the model is overloaded.
 final class OverloadedException extends TurnException {
   const OverloadedException(super.problem, super.finished);
 }
@@ -105,12 +106,12 @@ final class ConnectionFailedException extends TurnException {
   const ConnectionFailedException(super.problem, super.finished);
 }
 
-/// It took too long.
+/// The turn took too long.
 final class TimedOutException extends TurnException {
   const TimedOutException(super.problem, super.finished);
 }
 
-/// What came is no answer in the provider's format.
+/// The answer is not in the provider's format.
 final class UnreadableException extends TurnException {
   const UnreadableException(super.problem, super.finished);
 }
@@ -120,7 +121,7 @@ final class OutputInvalidException extends TurnException {
   const OutputInvalidException(super.problem, super.finished);
 }
 
-/// The agent said that its run failed, and not why in words that are known.
+/// The agent reported that its run failed, without a known reason.
 final class AgentFailedException extends TurnException {
   const AgentFailedException(super.problem, super.finished);
 }
@@ -135,7 +136,7 @@ final class RefusedByHookException extends TurnException {
   const RefusedByHookException(super.problem, super.finished);
 }
 
-/// What was said could not be stored.
+/// The turn could not be stored.
 final class NotStoredException extends TurnException {
   const NotStoredException(super.problem, super.finished);
 }

@@ -1,4 +1,4 @@
-"""What a tracer has around the call of a tool."""
+"""The context that a tracer puts around the call of a tool."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ _around: list[Around] = []
 
 
 def set_around(around: Around) -> None:
-    """Has each tool called within this, which is given the span of the call and that of its turn: see ``ToolTask.spans``."""
+    """Sets the context that each tool is called within. It gets the spans of the call and of its turn: see
+    ``ToolTask.spans``."""
     _around[:] = [around]
 
 
 def around(task: _ffi.ToolTask) -> AbstractContextManager[object]:
-    """What a tool is called within."""
+    """Returns the context that a tool is called within."""
     return _around[0](task.spans()) if _around else contextlib.nullcontext()

@@ -13,7 +13,7 @@ from .errors import translated
 
 
 def outputs_of(method: Callable[..., _ffi.Outputs], *arguments: Any) -> Outputs:
-    """What comes of an input."""
+    """Returns the outputs of an input."""
     try:
         return lift_outputs(method(*arguments))
     except _ffi.StepwellError as error:
@@ -21,7 +21,7 @@ def outputs_of(method: Callable[..., _ffi.Outputs], *arguments: Any) -> Outputs:
 
 
 def answer_of(method: Callable[..., Any], *arguments: Any) -> Any:
-    """What another call gives."""
+    """Returns the result of another call."""
     try:
         return lift(method(*arguments))
     except _ffi.StepwellError as error:
@@ -29,5 +29,5 @@ def answer_of(method: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def at(now: datetime | None) -> datetime:
-    """The time, or the clock's."""
+    """Returns the time, or the clock's."""
     return datetime.now(timezone.utc) if now is None else now

@@ -1,4 +1,4 @@
-"""What classes of the library's shapes can do besides, by the names that their generator knows."""
+"""Additional methods of the library's shapes, by the names that their generator knows."""
 
 from __future__ import annotations
 
@@ -15,56 +15,57 @@ F = TypeVar("F", bound="FinishedMethods")
 
 
 class ContextOverflowMethods:
-    """Of ``ContextOverflow``."""
+    """Methods of ``ContextOverflow``."""
 
     __slots__ = ()
 
     def newest(self, part: float) -> list[str]:
-        """The ids of the newest messages that fill no more than this part of the room, for ``Trimmed``.
+        """Returns the ids of the newest messages that fill no more than this part of the room, for ``Trimmed``.
 
-        Half of it, 0.5, leaves room to go on for a while.
+        Half of it, 0.5, leaves room to continue for a while.
         """
         newest: list[str] = _ffi.newest_messages(lower(self), part)
         return newest
 
 
 class EventMethods:
-    """Of ``Event``."""
+    """Methods of ``Event``."""
 
     __slots__ = ()
 
     def to_json(self) -> dict[str, Json]:
-        """The event as JSON: one of AG-UI as AG-UI has it, with its ``type`` in capitals."""
+        """Returns the event as JSON: one of AG-UI in AG-UI's form, with its ``type`` in capitals."""
         event: dict[str, Json] = _ffi.event_to_json(lower(self))
         return event
 
 
 class OutcomeMethods:
-    """Of ``Outcome``."""
+    """Methods of ``Outcome``."""
 
     __slots__ = ()
 
     @property
     def problem(self) -> Problem | None:
-        """What kept the turn from a whole answer; ``None`` if the answer is whole."""
+        """What kept the turn from a complete answer; ``None`` if the answer is complete."""
         problem: Problem | None = lift(_ffi.problem_of(lower(self)))
         return problem
 
 
 class FinishedMethods:
-    """Of ``Finished``."""
+    """Methods of ``Finished``."""
 
     __slots__ = ()
 
     def raise_for_failure(self: F) -> F:
-        """Itself, if the answer is whole; else raises the ``TurnError`` of the kind, with what to do."""
+        """Returns itself, if the answer is complete; otherwise raises the ``TurnError`` of the kind, with what to
+        do."""
         finished = cast("Finished", self)
         if problem := finished.outcome.problem:
             raise TURN_ERRORS.get(problem.kind.value, TurnError)(finished, problem)
         return self
 
     def _repr_markdown_(self) -> str:
-        """The turn, for a notebook."""
+        """Returns the turn, for a notebook."""
         from .display import TurnCard
 
         return TurnCard.of_finished(cast("Finished", self)).to_markdown()

@@ -1,4 +1,4 @@
-"""The base of all that the library gives: immutable, with a short repr, and made from the library's own records."""
+"""The base of all results of the library: immutable, with a short repr, and made from the library's own records."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 else:
 
     def dataclass_transform(**_):
-        """Python 3.11's; type checkers alone need it."""
+        """Python 3.11's; only type checkers need it."""
         return lambda function: function
 
 
@@ -27,7 +27,7 @@ class Record:
     """Values are compared by their fields, and printed without those that are ``None``."""
 
     _hidden: ClassVar[frozenset[str]] = frozenset()
-    """Fields that are not printed: they may hold a key, or what was said."""
+    """Fields that are not printed: they may hold a key, or content of the conversation."""
 
     def __repr__(self) -> str:
         fields = []
@@ -51,7 +51,7 @@ _GENERATED: dict[type, Any] = {}
 
 
 def lifts(generated: type, ours: Any) -> None:
-    """Says that ``ours`` stands for a class of the library with the same fields."""
+    """Registers ``ours`` for a class of the library with the same fields."""
     if issubclass(ours, enum.Enum):
         _ENUMS[generated] = ours
     else:
@@ -60,7 +60,7 @@ def lifts(generated: type, ours: Any) -> None:
 
 
 def lift(value: Any) -> Any:
-    """Our form of a value of the library."""
+    """Converts a value of the library to ours."""
     kind = type(value)
     if kind in _RECORDS:
         ours, fields = _RECORDS[kind]
@@ -74,7 +74,7 @@ def lift(value: Any) -> Any:
 
 
 def lower(value: Any) -> Any:
-    """The library's form of a value of ours: the reverse of ``lift``."""
+    """Converts a value of ours to the library's: the reverse of ``lift``."""
     generated: Any = _GENERATED.get(type(value))
     if isinstance(value, Record):
         fields = inspect.signature(generated).parameters

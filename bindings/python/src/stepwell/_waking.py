@@ -1,5 +1,5 @@
-"""What wakes a coroutine that waits for the library, in the place of uniffi's own, which raises on a thread of the
-library where the loop was closed meanwhile: after Ctrl-C, say."""
+"""Wakes a coroutine that waits for the library, instead of uniffi's own code, which raises on a thread of the library
+if the loop was closed meanwhile: after Ctrl-C, say."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ._ffi import stepwell_ffi as _ffi
 
 def _wake(handle: int, code: int) -> None:
     loop, future = _ffi._UniffiContinuationHandleMap.remove(handle)
-    # On a loop that is closed nobody waits any more.
+    # On a closed loop no coroutine waits any more.
     with contextlib.suppress(RuntimeError):
         loop.call_soon_threadsafe(_ffi._uniffi_set_future_result, future, code)
 

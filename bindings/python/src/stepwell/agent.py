@@ -1,4 +1,4 @@
-"""The API with the network inside."""
+"""The API that does the network IO itself."""
 
 from __future__ import annotations
 
@@ -54,9 +54,9 @@ class Agent(AgentOptions):
         async for event in agent.send("What is the weather in Bergen?"):
             ...
 
-    The network runs on threads of Stepwell's own. Tools and the approver run on the event loop that ``send`` was called
-    on, several side by side where the model asks for several; a plain tool runs in a thread of its own, a plain approver
-    on the loop, which waits for it.
+    The network runs on Stepwell's own threads. Tools and the approver run on the event loop that ``send`` was called
+    on, in parallel where the model asks for several; a plain tool runs in its own thread, a plain approver on the loop,
+    which waits for it.
 
     Without an event loop, in a script or a notebook cell: ``agent.run_sync("…").text``, or ``for event in
     agent.send_sync("…")``.
@@ -132,7 +132,7 @@ class Agent(AgentOptions):
         self._instructions = instructions_from
         self._hooks = tuple(hooks)
         self.store: SessionStore | None = SessionStore(store) if isinstance(store, Store) else store
-        """Where its turns are kept."""
+        """The store of its turns."""
         setup = _ffi.AgentSetup(
             thread_id=thread_id,
             history=list(history),
@@ -151,17 +151,18 @@ class Agent(AgentOptions):
     def send(
         self, text: Content, *parts: Content, output_type: Any = None, **options: Unpack[TurnOptions]
     ) -> Turn:
-        """Says something to the model. If another turn of the thread is under way, it fails at once with ``BusyError``.
+        """Sends a message to the model. If another turn of the thread is under way, the turn fails at once with
+        ``BusyError``.
 
-        Users and conversations each have a thread of their own, ``agent.thread(id)``. In an app with one user
+        Each user and each conversation needs a thread, ``agent.thread(id)``. In an app with one user
         ``when_busy="cancel"`` cancels the turn under way, since the user has moved on; ``Agent`` takes it too.
 
-        It is a text, or texts and media in order: ``agent.send("What is this?", image("shark.png"))``.
+        The message is a text, or texts and media in order: ``agent.send("What is this?", image("shark.png"))``.
 
-        With an ``output_type`` the answer is a value of it, in the place of the agent's: ``Finished.output``. What does not
-        fit the type goes back to the model with the reason. With ``str | Trip`` the model may also answer in plain text: to
-        ask for what is missing, say. The options are what is otherwise for this turn than the agent
-        has it: ``agent.send("…", instructions="Be brief.")``. To be called where an event loop runs.
+        With an ``output_type`` the answer is a value of that type, instead of the agent's: ``Finished.output``. An
+        answer that does not fit the type goes back to the model with the reason. With ``str | Trip`` the model may also
+        answer in plain text: to ask for what is missing, say. The options override the agent's for this turn:
+        ``agent.send("…", instructions="Be brief.")``. Call it where an event loop runs.
         """
         lowered, tools = lower_options(options)
         words, others = said("`text` of `Agent.send`", text, parts)
@@ -180,10 +181,10 @@ class Agent(AgentOptions):
         resume: Mapping[str, Json] | None = None,
         **options: Unpack[TurnOptions],
     ) -> Turn:
-        """As ``send``, with ids of the app's own, or with an AG-UI message.
+        """Starts a turn as ``send`` does, with ids that the app makes, or with an AG-UI message.
 
-        With neither text nor message it goes on from a history that ends with something the model is to answer.
-        ``resume`` answers the interrupts that an earlier turn ended with, by their ids; ``None`` waves one away.
+        With neither text nor message the turn continues from a history whose last message the model should answer.
+        ``resume`` answers the interrupts that an earlier turn ended with, by their ids; ``None`` dismisses one.
         """
         lowered, tools = lower_options(options)
         start = lower_start("Agent.start", text, run_id, parent_run_id, message, resume, lowered, parts)
@@ -200,10 +201,10 @@ class Agent(AgentOptions):
         message: Mapping[str, Json] | None = None,
         **options: Unpack[TurnOptions],
     ) -> Turn:
-        """As ``start``, not after the thread's last turn but after ``parent``, or as a first one.
+        """Starts a turn as ``start`` does, not after the thread's last turn but after ``parent``, or as a first one.
 
-        It goes on from the conversation as of ``parent``, and the turns that came of it before stay in the store as another
-        branch. For an agent with a store.
+        The turn continues the conversation as of ``parent``, and the turns that followed ``parent`` before stay in the
+        store as another branch. Needs an agent with a store.
         """
         lowered, tools = lower_options(options)
         start = lower_start("Agent.branch", text, run_id, parent_run_id, message, None, lowered, parts)
@@ -212,9 +213,10 @@ class Agent(AgentOptions):
     def send_sync(
         self, text: Content, *parts: Content, output_type: Any = None, **options: Unpack[TurnOptions]
     ) -> SyncTurn:
-        """As ``send``, for a plain ``for`` loop: also where an event loop runs, as it does in a notebook.
+        """Sends a message as ``send`` does, for a plain ``for`` loop: also where an event loop runs, as it does in a
+        notebook.
 
-        The caller's thread waits, so the code of an async program awaits ``send`` instead.
+        The caller's thread waits, so async code should await ``send`` instead.
         """
         return SyncTurn(lambda: self.send(text, *parts, output_type=output_type, **options))
 
@@ -226,34 +228,35 @@ class Agent(AgentOptions):
         raise_on_error: bool = True,
         **options: Unpack[TurnOptions],
     ) -> Finished:
-        """Says something to the model and waits for the end of the turn; see ``send_sync``.
+        """Sends a message to the model and waits for the end of the turn; see ``send_sync``.
 
-        With an ``output_type`` its answer is a value of that type; see ``send``::
+        With an ``output_type`` the answer is a value of that type; see ``send``::
 
             trip = agent.run_sync("Three days in Norway", output_type=Trip).output
 
-        Raises a ``TurnError`` where the answer is not whole, unless ``raise_on_error`` is ``False``.
+        Raises a ``TurnError`` if the answer is incomplete, unless ``raise_on_error`` is ``False``.
         """
         finished = self.send_sync(text, *parts, output_type=output_type, **options).finish()
         return finished.raise_for_failure() if raise_on_error else finished
 
     def revive_sync(self, snapshot: str) -> SyncTurn:
-        """As ``revive``, for a plain ``for`` loop."""
+        """Continues a stored turn as ``revive`` does, for a plain ``for`` loop."""
         return SyncTurn(lambda: self.revive(snapshot))
 
     def revive(self, snapshot: str) -> Turn:
-        """Goes on with a stored turn: with what ``Turn.rested`` or ``Turn.suspend`` gave, in this process or a later one.
+        """Continues a stored turn, from what ``Turn.rested`` or ``Turn.suspend`` returned, in this process or a later
+        one.
 
-        What a deferred call comes to is then told to ``Turn.finish_call``; the user is asked again what they had not
-        answered. To be called where an event loop runs.
+        The result of a deferred call is then passed to ``Turn.finish_call``; the user is asked again for each answer
+        that is missing. Call it where an event loop runs.
         """
         return self._begin(lambda agent: agent.revive(snapshot), self._typed)
 
     async def recover(self) -> list[Recovered]:
-        """Goes on with every unfinished turn of the store that nobody drives any more, each on its own thread.
+        """Revives every unfinished turn of the store that no process drives any more, each on its own thread.
 
-        They are what a process that died has left, and what was suspended. To be called when the app starts, and as
-        often as it likes after that; turns that are under way are left alone.
+        They are turns that a dead process left, and turns that were suspended. Call it when the app starts, and as
+        often as needed after that; turns that are under way are left alone.
         """
         agent, runner = self._here(self._typed)
         runner.is_shared = True
@@ -264,22 +267,23 @@ class Agent(AgentOptions):
         return [Recovered(lift(found.key), turn, found.error) for found, turn in zip(recovered, turns)]
 
     async def resend(self, turn: str, text: Content, *parts: Content) -> Turn:
-        """Says something else in the place of what a stored turn began with: another branch of the thread.
+        """Sends another message instead of the one that a stored turn began with: a new branch of the thread.
 
-        It goes on from the conversation before that turn, which stays. For an agent with a store.
+        The new turn continues the conversation before that turn, which stays. Needs an agent with a store.
         """
         agent, runner = self._here(self._typed)
         words, others = said("`text` of `Agent.resend`", text, parts)
         return Turn(await told(agent.resend(turn, words, others)), runner, self._typed)
 
     def thread(self, thread: ThreadKey | str) -> Agent:
-        """Another conversation with the same model, tools and store: the one that goes by this key, or a new one."""
+        """Returns the conversation with this key, or a new one, with the same model, tools and store."""
         return self._on(self._here_agent().thread(lower(thread_key(thread))))
 
     def thread_with_history(
         self, thread: ThreadKey | str, history: Sequence[Mapping[str, Json]], *, shared_state: Json = None
     ) -> Agent:
-        """As ``thread``; a new one begins with an earlier conversation: AG-UI messages, oldest first."""
+        """Returns the conversation as ``thread`` does; a new one begins with an earlier conversation: AG-UI messages,
+        oldest first."""
         state = as_json("`shared_state` of `Agent`", {} if shared_state is None else shared_state)
         begun = translates(self._here_agent().thread_with_history)
         return self._on(begun(lower(thread_key(thread)), list(history), state))
@@ -291,7 +295,8 @@ class Agent(AgentOptions):
         return other
 
     def _here_agent(self) -> _ffi.Agent:
-        """The library's agent in this process: in one that was forked it is made again, with the conversation so far."""
+        """Returns the library's agent in this process: in a forked one it is made again, with the conversation so
+        far."""
         if not self._process.is_here():
             if self.store is not None:
                 self._process.check()
@@ -301,20 +306,21 @@ class Agent(AgentOptions):
         return self._agent
 
     def with_deps(self, deps: object) -> Agent:
-        """The same conversations, whose turns' tools are given this value as ``ToolContext.deps``."""
+        """Returns the same conversations, whose turns' tools get this value as ``ToolContext.deps``."""
         other = self._on(self._here_agent())
         other._deps = deps
         return other
 
     def forget_thread(self, thread: ThreadKey | str) -> None:
-        """Cancels the thread's turn, and forgets its conversation: what a store has of it stays there.
+        """Cancels the thread's turn, and forgets its conversation: what a store has of the thread stays there.
 
-        An agent on the thread that is still held is not to be used any more.
+        Stop using an agent of the thread that is still held.
         """
         self._here_agent().forget_thread(lower(thread_key(thread)))
 
     async def delete_thread(self, thread: ThreadKey | str) -> bool:
-        """Cancels the thread's turn, forgets its conversation, and deletes it from the store. Whether that had it."""
+        """Cancels the thread's turn, forgets its conversation, and deletes the thread from the store. Returns whether
+        the store had it."""
         agent, _ = self._here(self._typed)
         return await told(agent.delete_thread(lower(thread_key(thread))))
 
@@ -328,7 +334,7 @@ class Agent(AgentOptions):
         return Turn(translates(begin)(agent), runner, typed)
 
     def _type_of(self, options: TurnOptions, output_type: Any = None) -> TypedOutput | None:
-        """The type of a turn's answer; none of one whose options have an `output`."""
+        """Returns the type of a turn's answer; none if the options have an `output`."""
         if options.get("output") is None:
             return self._typed if output_type is None else TypedOutput(output_type)
         if output_type is not None:
@@ -338,7 +344,8 @@ class Agent(AgentOptions):
     def _here(
         self, typed: TypedOutput | None, tools: tuple[Tool[..., Any], ...] = ()
     ) -> tuple[_ffi.Agent, TurnRunner]:
-        """For what is begun now: its tools, approvals and the calls of an app's store run on the event loop that runs."""
+        """Returns the agent for a turn that begins now: its tools, approvals and the calls of an app's store run on the
+        current event loop."""
         own = self._here_agent()
         try:
             loop = asyncio.get_running_loop()
@@ -372,9 +379,9 @@ class Agent(AgentOptions):
     async def send_to_listener(
         self, text: Content, listener: Callable[[Event], object], **options: Unpack[TurnOptions]
     ) -> Finished:
-        """Says something to the model, calls the listener with each event, and gives the turn however it ended.
+        """Sends a message to the model, calls the listener with each event, and returns the turn however it ended.
 
-        A listener that raises is logged and otherwise passed over: the turn goes on.
+        An exception of the listener is logged and otherwise ignored: the turn continues.
         """
         turn = self.send(text, **options)
         async for event in turn.events(raise_on_error=False):
@@ -385,10 +392,10 @@ class Agent(AgentOptions):
         return await turn.finish()
 
     async def load(self) -> list[dict[str, Json]]:
-        """The thread's conversation as the store has it: AG-UI messages, oldest first.
+        """Returns the thread's conversation as the store has it: AG-UI messages, oldest first.
 
-        For one that this process has not sent on yet; from then on ``messages`` gives it too, which is what an agent without
-        a store has.
+        Use it for a thread that this process has not sent on yet; from then on ``messages`` returns the conversation
+        too, as it does without a store.
         """
         messages: list[dict[str, Json]] = await told(self._here(self._typed)[0].load())
         return messages
@@ -398,37 +405,38 @@ class Agent(AgentOptions):
         self._agent.cancel()
 
     def entered_background(self) -> None:
-        """The app goes to the background; see ``DevicePolicy``.
+        """Reports that the app goes to the background; see ``DevicePolicy``.
 
-        Like the following three, it concerns the turn under way and those that begin later.
+        Like the following three calls, this one applies to the turn under way and to later turns.
         """
         self._agent.entered_background()
 
     def entered_foreground(self) -> None:
-        """The app is in the foreground again."""
+        """Reports that the app is in the foreground again."""
         self._agent.entered_foreground()
 
     def network_lost(self) -> None:
-        """The network is gone."""
+        """Reports that the network is gone."""
         self._agent.network_lost()
 
     def network_available(self) -> None:
-        """There is a network, or another one took the place of the one before."""
+        """Reports that there is a network, or that another one replaced it."""
         self._agent.network_available()
 
     @property
     def registry(self) -> RunRegistry:
         """Which threads have a turn under way, what the user looks at, and what is unread.
 
-        Of this agent and of those that ``thread`` gave. Its runs are the agent's turns: leave it to the agent to register,
-        to complete and to remove them.
+        The registry is that of this agent and of those that ``thread`` returned. Its runs are the agent's turns: only
+        the agent should register, complete and remove them.
         """
         return RunRegistry.of(self._agent.registry())
 
     async def next_registry_event(self) -> RegistryEvent:
-        """Waits for what next happens to the turns of all threads: one began, goes on with another hop, is over.
+        """Waits for the next event of the turns of all threads: a turn began, continued with another hop, or ended.
 
-        A thread that is unread is told too. Each event goes to one caller: of this, or of ``registry.take_events``.
+        A thread that becomes unread is an event too. Each event goes to one caller only: of this method, or of
+        ``registry.take_events``.
         """
         event: RegistryEvent = lift(await told(self._here(self._typed)[0].next_registry_event()))
         return event
@@ -468,7 +476,7 @@ class Agent(AgentOptions):
 
 
 class _Base:
-    """What an agent and those of its threads are made of, in each process anew."""
+    """The base of an agent and of those of its threads, made again in each process."""
 
     def __init__(self, config: _ffi.RunConfig, setup: _ffi.AgentSetup) -> None:
         self._config = config
@@ -486,12 +494,12 @@ class _Base:
         return self._made
 
     def goes_on(self, before: _ffi.Agent) -> _ffi.Agent:
-        """An agent of another process, in this one: with its conversation so far."""
+        """Converts an agent of another process to one of this process, with its conversation so far."""
         agent, key = self.agent(), before.thread_key()
         name = repr(key)
         begun = self._threads.get(name)
         if begun is None:
-            # The agent may be of this very thread, and have it as it was when it was set up.
+            # The agent may be on this very thread, with the conversation from its setup.
             agent.forget_thread(key)
             begun = translates(agent.thread_with_history)(key, before.messages(), before.shared_state())
             self._threads[name] = begun
@@ -500,11 +508,12 @@ class _Base:
 
 @record
 class Recovered(Record):
-    """An unfinished turn of the store that goes on here."""
+    """An unfinished turn of the store that this agent revives."""
 
     key: TurnKey
-    """The turn. ``Agent.thread`` with its thread gives the conversation."""
+    """The key of the turn. ``Agent.thread`` with its thread returns the conversation."""
     turn: Turn | None
-    """The turn under way; letting go of it cancels it, unless it was detached. ``None`` if it cannot go on."""
+    """The turn under way; releasing the turn cancels it, unless it was detached. ``None`` if the turn cannot
+    continue."""
     error: str | None
-    """Why it cannot go on. It stays unfinished in the store, until somebody sends on its thread."""
+    """Why the turn cannot continue. It stays unfinished in the store, until a message is sent on its thread."""

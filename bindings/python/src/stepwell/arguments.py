@@ -1,4 +1,4 @@
-"""Wrong arguments: an error that names the one, in the place of whatever it would have led to."""
+"""Wrong arguments: an error that names the argument, instead of a later one."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ C = TypeVar("C", bound=type)
 
 
 def checks_fields(cls: C) -> C:
-    """Makes what becomes a dataclass of settings refuse what does not fit. Its numbers are finite, and not negative."""
+    """Makes a future dataclass of settings refuse values that do not fit. Its numbers are finite, and not negative."""
 
     def check_all(self: Any) -> None:
         hints = typing.get_type_hints(cls)
@@ -36,7 +36,7 @@ def checks_fields(cls: C) -> C:
 
 
 def checks_arguments(function: F) -> F:
-    """Makes a function refuse what does not fit its hints, before it does anything."""
+    """Makes a function refuse arguments that do not fit its hints, before it does anything."""
 
     naming = _naming(function)
 
@@ -49,9 +49,9 @@ def checks_arguments(function: F) -> F:
 
 
 def names_arguments(cls: C) -> C:
-    """Makes the public methods of a class say which argument it was, where one that does not fit made them fail.
+    """Makes the public methods of a class name the argument that made them fail because it does not fit.
 
-    Nothing is looked at while all is well.
+    Arguments are not checked unless a method fails.
     """
     for name, method in list(vars(cls).items()):
         if not name.startswith("_") and inspect.isfunction(method):
@@ -95,14 +95,14 @@ def _blame(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str
         traceback = traceback.tb_next
     raised_in = "" if traceback is None else str(traceback.tb_frame.f_globals.get("__name__", ""))
     if raised_in.startswith("stepwell._ffi"):
-        # What has the right type, and is too large, say.
+        # A value may have the right type, and be too large, say.
         raise InvalidArgumentError(
             f"an argument of `{_called(function, args)}` does not fit: {error}", "give a value within these bounds"
         ) from error
 
 
 def _called(function: Callable[..., Any], args: tuple[Any, ...]) -> str:
-    # What is inherited is the class's own to whoever calls it.
+    # To the caller, inherited methods are the class's own.
     if args and function.__name__ == "__init__":
         return type(args[0]).__name__
     if args and function.__module__.startswith("stepwell._ffi"):
@@ -128,9 +128,9 @@ def _check_call(
                 # Python's own error names a method that the app has never called.
                 first = next(iter(hints), "name")
                 raise TypeError(f"`{called}` takes its arguments by name: write `{called}({first}=…)`") from cause
-            # Python itself says which argument is missing, or too much.
+            # Python itself names the argument that is missing or superfluous.
             return
-        # Python's own error, in the words of the caller's class, and with what was meant.
+        # Python's own error, with the caller's class, and with the name that was meant.
         raise TypeError(f"`{called}` has no argument `{unknown}`; {_meant(unknown, hints)}") from cause
     try:
         for name, value in given.items():
@@ -143,7 +143,7 @@ def _check_call(
 
 
 def _meant(unknown: str, hints: dict[str, Any]) -> str:
-    """The nearest that there is, among the arguments and the fields of what they are."""
+    """Returns the nearest name among the arguments and the fields of their types."""
     known = {name: name for name in hints if name != "return"}
     within: dict[str, str] = {}
     for name in known:
@@ -157,7 +157,7 @@ def _meant(unknown: str, hints: dict[str, Any]) -> str:
 
 
 def check(where: str, value: Any, hint: Any) -> None:
-    """Refuses a value that is not of the type that a hint names; ``where`` is the argument that it came by."""
+    """Refuses a value that is not of the type that a hint names; ``where`` is the argument that holds the value."""
     if fits(value, hint):
         return
     if (element := _misfit(value, hint)) is not None:
@@ -166,13 +166,13 @@ def check(where: str, value: Any, hint: Any) -> None:
     wanted = described(hint)
     if isinstance(value, str) and "one of" in wanted:
         raise InvalidArgumentError(f"{where} is {value!r}", f"give {wanted}")
-    # Not the value: it may be a key.
+    # The error does not show the value, which may be a key.
     found = "JSON that cannot be written" if _holds_json(hint) and _has_type(value, hint) else type(value).__name__
     raise InvalidArgumentError(f"{where} is of the type {found}", f"give {wanted}")
 
 
 def _misfit(value: Any, hint: Any) -> tuple[int, Any, Any] | None:
-    """The first element that does not fit, of a list whose elements do not all fit: its number, itself, and its hint."""
+    """Returns the first misfit in a list whose elements do not all fit: its number, the element, and its hint."""
     if isinstance(value, (str, bytes)) or not isinstance(value, collections.abc.Sequence):
         return None
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
@@ -185,7 +185,7 @@ def _misfit(value: Any, hint: Any) -> tuple[int, Any, Any] | None:
 
 
 def fits(value: Any, hint: Any) -> bool:
-    """Whether a value is of the type that a hint names, as far as that can be seen."""
+    """Returns whether a value is of the type that a hint names, as far as that can be checked."""
     return _has_type(value, hint) and (not _holds_json(hint) or _is_json(value))
 
 
@@ -223,7 +223,7 @@ def _has_type(value: Any, hint: Any) -> bool:
 
 
 def _holds_json(hint: Any) -> bool:
-    """Whether it is a JSON object, or a list of them."""
+    """Returns whether the hint is that of a JSON object, or of a list of them."""
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin is collections.abc.Mapping:
         return arguments[1] is Any
@@ -244,7 +244,7 @@ def _is_json(value: Any) -> bool:
 
 
 def as_json(where: str, value: Any) -> Any:
-    """The value, which is to be JSON; ``where`` is the argument that it came by."""
+    """Returns the value, which should be JSON; ``where`` is the argument that holds the value."""
     try:
         json.dumps(value)
     except (TypeError, ValueError) as error:
@@ -253,7 +253,7 @@ def as_json(where: str, value: Any) -> Any:
 
 
 def described(hint: Any) -> str:
-    """A type in words."""
+    """Describes a type in words."""
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if hint in (None, type(None)):
         return "None"

@@ -2,10 +2,11 @@
 
     app = AgUiApp(agent)        # uvicorn app:app
 
-It answers ``POST /agent`` as an AG-UI agent, and ``POST /api/chat`` and ``GET /api/chat/{id}/stream`` as the AI SDK's
-``DefaultChatTransport`` expects; ``POST /agent/stop`` and ``POST /api/chat/{id}/stop`` stop a run. A client that has lost its
-connection posts its run again, with ``Last-Event-ID`` if it has a part of it. It is a plain ASGI app: a server runs it by itself, and a framework mounts it
-(``app.mount("/ai", AgUiApp(agent))``). For a handler of your own, ``to_ag_ui`` makes a run of a turn.
+The app answers ``POST /agent`` as an AG-UI agent, and ``POST /api/chat`` and ``GET /api/chat/{id}/stream`` as the AI
+SDK's ``DefaultChatTransport`` expects; ``POST /agent/stop`` and ``POST /api/chat/{id}/stop`` stop a run. A client that
+has lost its connection posts its run again, with ``Last-Event-ID`` if it has a part of the run. The app is plain ASGI:
+a server runs it directly, and a framework mounts it (``app.mount("/ai", AgUiApp(agent))``). For a handler of your own,
+``to_ag_ui`` makes a run from a turn.
 """
 
 from __future__ import annotations
@@ -35,21 +36,21 @@ Send = Callable[[Message], Awaitable[None]]
 class AgUiApp:
     """Serves an agent to AG-UI clients and to chats of the AI SDK, as an ASGI app.
 
-    A run has the agent's model, tools and settings; the client's conversation, tools, context and state. Tools that need an
-    approval are asked about in the client, and what a running tool asks is asked there too: the tool waits for the run that
-    brings the answer. It uses neither the agent's own conversation nor its store. The agent's tools run on the server's event
-    loop.
+    A run has the agent's model, tools and settings; the client's conversation, tools, context and state. The client
+    asks the user about tools that need an approval, and about the questions of a running tool: the tool waits for the
+    run that brings the answer. A run uses neither the agent's own conversation nor its store. The agent's tools run on
+    the server's event loop.
 
-    All who ask share the threads: whoever knows a thread's id can answer what it asks. Check who asks before it, in a
-    middleware; an app with users gives each a ``server`` and ``room`` of their own by ``agent_of``, which is called with the
-    request's ASGI scope and gives the agent to run.
+    All clients share the threads: any client that knows a thread's id can answer its questions. Authenticate clients
+    first, in a middleware; an app with users gives each its own ``server`` and ``room`` by ``agent_of``, which is
+    called with the request's ASGI scope and returns the agent to run.
 
     The system prompt is the agent's alone: ``system`` and ``developer`` messages of a client are dropped, with a warning in
     the log, and its context and state reach the model as the user's words. ``trust_clients=True`` takes them as instructions:
     for clients that are back ends of your own, never for browsers.
 
-    Times are seconds: of a run, without the time that it waits for its user; of a question; of a run that nobody reads, so
-    that its client may come back to it; and of what runs when the server stops.
+    Times are in seconds: of a run, without the time that it waits for its user; of a question; of a run without a
+    client, so that its client may resume it; and of runs under way when the server stops.
     """
 
     def __init__(
@@ -71,7 +72,7 @@ class AgUiApp:
         self._agent_for = agent_of
         self._max_body = max_body
         self._stop_timeout = stop_timeout
-        # What the bodies hold together that are being read, without the first part of each.
+        # The bytes of all bodies being read, without the first part of each.
         self._held = 0
         self._server = _ffi.AgUiServer(
             _ffi.RunLimits(
@@ -104,7 +105,7 @@ class AgUiApp:
                 return
 
     async def _answer(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
-        # A framework that mounts the app leaves the path whole, and says how much of it is its own.
+        # A framework that mounts the app leaves the path complete, and says how much of it is the mount's.
         path = scope["path"]
         root = scope.get("root_path", "")
         if root and path.startswith(root):
@@ -126,7 +127,7 @@ class AgUiApp:
     async def _reply(
         self, scope: MutableMapping[str, Any], path: str, receive: Receive, send: Send
     ) -> _ffi.ServedReply | None:
-        """Reads the body and begins a run; nothing if the client has gone, or was refused."""
+        """Reads the body and begins a run; returns nothing if the client has gone, or was refused."""
         body = bytearray()
         held = 0
         try:
@@ -182,7 +183,8 @@ async def _refuse(send: Send, path: str, status: int, code: str, message: str) -
 
 
 def to_ag_ui(turn: Turn) -> AsyncIterator[dict[str, Json]]:
-    """The turn as one whole AG-UI run, from ``RUN_STARTED`` to ``RUN_FINISHED`` or ``RUN_ERROR``: each event as AG-UI's JSON.
+    """Returns the turn as one complete AG-UI run, from ``RUN_STARTED`` to ``RUN_FINISHED`` or ``RUN_ERROR``: each event
+    as AG-UI's JSON.
 
     For a handler of your own::
 
@@ -190,13 +192,13 @@ def to_ag_ui(turn: Turn) -> AsyncIterator[dict[str, Json]]:
         async for event in to_ag_ui(agent.thread(thread).send(text)):
             yield f"data: {json.dumps(event)}\\n\\n"
 
-    Each user and each conversation needs a thread of its own, as here: what is said on a thread is seen by all who send on it,
-    and the second of two turns at once fails with ``BusyError``. The thread continues from the agent's ``store``; without one
-    it lasts as long as what ``agent.thread`` gave is kept. ``Agent.forget_thread`` releases it at once.
+    Each user and each conversation needs its own thread, as here: all who send on a thread see what is said on it, and
+    the second of two turns at once fails with ``BusyError``. The thread continues from the agent's ``store``; without
+    one it lives as long as the app keeps what ``agent.thread`` returned. ``Agent.forget_thread`` releases it at once.
 
-    It takes the turn's events and its result. A turn that was cancelled ends with ``RUN_ERROR`` and the code ``abort``.
-    Calls that tools defer are the client's to answer: the run ends with them
-    pending, and so does the turn. Leaving the loop stops the turn.
+    The run takes the turn's events and its result. A turn that was cancelled ends with ``RUN_ERROR`` and the code
+    ``abort``. Calls that tools defer are the client's to answer: the run ends with them pending, and so does the turn.
+    Leaving the loop stops the turn.
     """
     return _run_of(turn)
 

@@ -1,4 +1,4 @@
-"""What one request is sent with, where the app gives it as it is needed."""
+"""The key and headers of one request, which the app supplies when needed."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from .arguments import checks_fields
 @dataclass(frozen=True)
 @checks_fields
 class Authorization:
-    """The key of one request, and headers to send besides. They are neither printed nor stored."""
+    """The key of one request, and additional headers. They are neither printed nor stored."""
 
     key: str | None = field(default=None, repr=False)
-    """The key, in the place of the agent's."""
+    """The key, instead of the agent's."""
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
-    """Headers, in the place of the agent's of their names."""
+    """Headers, which replace the agent's of the same names."""

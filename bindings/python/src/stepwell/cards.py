@@ -1,4 +1,4 @@
-"""How text of others is made safe to show, and a tool's card."""
+"""Makes text of others safe to show, and shows a tool's card."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ _STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u2
 
 
 def visible(text: str) -> str:
-    """A text that steers no terminal and turns no line around: what would is shown as ``\\x1b`` or ``\\u202e``."""
+    """Returns a text that can neither steer a terminal nor change its direction: such characters become ``\\x1b`` or
+    ``\\u202e``."""
     return _STEERING.sub(lambda found: found[0].encode("unicode_escape").decode(), text.replace("\r\n", "\n"))
 
 
@@ -23,9 +24,10 @@ _HIDDEN = {"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"}
 
 
 def exact(text: str) -> str:
-    """A text of which each character is seen: what shows nothing or moves others is its escape, which JSON reads, too.
+    """Returns a text in which each character is visible: invisible or moving characters become escapes, which JSON
+    reads, too.
 
-    For what the user decides about. Spaces and line feeds stay.
+    For texts that the user must decide about. Spaces and line feeds stay.
     """
     return "".join(_escape(each) if each != "\n" and unicodedata.category(each) in _HIDDEN else each for each in text)
 
@@ -36,22 +38,22 @@ def _escape(character: str) -> str:
 
 
 def arguments_text(arguments: Json) -> str:
-    """Arguments as JSON to be read, and edited."""
+    """Returns arguments as JSON to be read, and edited."""
     return exact(json.dumps(arguments, ensure_ascii=False, indent=2))
 
 
 def safe(text: str) -> str:
-    """A text as HTML that shows just this text."""
+    """Returns a text as HTML that shows exactly this text."""
     return html.escape(visible(text))
 
 
 def preformatted(text: str) -> str:
-    """A block of text as HTML."""
+    """Returns a block of text as HTML."""
     return f'<pre style="white-space:pre-wrap;overflow-wrap:anywhere;margin:.4em 0">{safe(text)}</pre>'
 
 
 def mimebundle_of_tool(name: str, description: str, parameters: Mapping[str, Json]) -> dict[str, str]:
-    """What a notebook shows of a tool."""
+    """Returns what a notebook shows of a tool."""
     properties: Mapping[str, Json] = parameters.get("properties", {})
     required = parameters.get("required", ())
     rows, lines = [], []

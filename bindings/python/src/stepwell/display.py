@@ -1,8 +1,8 @@
-"""What a turn looks like: text and tool cards in a notebook, plain lines in a terminal.
+"""The view of a turn: text and tool cards in a notebook, plain lines in a terminal.
 
-A notebook renders the Markdown that a model writes, but no HTML and no image of it. All else that a model, a tool or a
-server says is shown as text: markup is escaped, and characters that steer a terminal or turn the direction of the text
-are made visible.
+A notebook renders the Markdown that a model writes, but none of its HTML and images. All other text of a model, a tool
+or a server is shown as text: markup is escaped, and characters that steer a terminal or change the direction of the
+text are made visible.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .timeline import Span
 
 
 class TurnCard:
-    """What is to be shown of a turn, or of a conversation. ``apply`` takes the events; a notebook shows it by itself."""
+    """The view of a turn, or of a conversation. ``apply`` takes the events; a notebook shows the card itself."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._items: list[Item] = []
@@ -29,7 +29,7 @@ class TurnCard:
 
     @classmethod
     def of_messages(cls, messages: Iterable[Mapping[str, Json]]) -> TurnCard:
-        """A conversation: AG-UI messages, oldest first."""
+        """Returns the card of a conversation: AG-UI messages, oldest first."""
         view = cls()
         for message in messages:
             view._message(message)
@@ -37,14 +37,14 @@ class TurnCard:
 
     @classmethod
     def of_finished(cls, finished: Finished) -> TurnCard:
-        """A turn that is over: what came after the user's last message, and how it ended."""
+        """Returns the card of a finished turn: what followed the user's last message, and how it ended."""
         asked = [number for number, message in enumerate(finished.messages) if message.get("role") == "user"]
         view = cls.of_messages(finished.messages[asked[-1] + 1 :] if asked else finished.messages)
         view._ended(finished.outcome)
         return view
 
     def apply(self, event: ev.Event) -> None:
-        """Takes an event in. Those that show nothing are passed over."""
+        """Applies an event. Events that show nothing are ignored."""
         match event:
             case ev.TextMessageContent(message_id=message, delta=delta):
                 self._said("text", message).say(delta)
@@ -76,23 +76,23 @@ class TurnCard:
                 self._items.append(Notice(explanation, is_trouble=True))
 
     def take_pictures(self, messages: Iterable[Mapping[str, Json]]) -> None:
-        """Takes the pictures that tools gave out of the turn's messages: the events have their text alone."""
+        """Takes the pictures of tools from the turn's messages: the events have only their text."""
         for message in messages:
             if card := self._cards.get(str(message.get("toolCallId"))):
                 card.pictures = pictures_of(message.get("content"))
 
     def take_timeline(self, spans: Sequence[Span]) -> None:
-        """Takes when everything began and ended, to be shown below; of a single answer there is nothing to tell."""
+        """Takes when everything began and ended, to be shown below; a single answer shows no timeline."""
         if len(spans) > 1:
             self._items.append(timeline_of(spans))
 
     def is_waiting(self) -> bool:
-        """Whether a tool runs, or waits for somebody, so that the view tells how long."""
+        """Whether a tool runs, or waits for an answer, so that the view shows how long."""
         return any(card.since is not None for card in self._cards.values())
 
     def _said(self, kind: str, message: str) -> Said:
         said = self._messages.get((kind, message))
-        # After a card, text of the same message stands below it.
+        # After a card, text of the same message goes below it.
         if said is None or self._items[-1] is not said:
             said = self._messages[kind, message] = Said(kind)
             self._items.append(said)
@@ -116,7 +116,7 @@ class TurnCard:
             card.result = event.result.message
 
     def _made(self, content: Json) -> None:
-        """Media that the model made."""
+        """Adds media that the model made."""
         parts = content.get("parts") if isinstance(content, Mapping) else None
         if pictures := pictures_of(parts):
             self._items.append(Drawn("".join(pictures)))
@@ -149,23 +149,23 @@ class TurnCard:
             card.arguments, card.status = str(call["function"].get("arguments", "")), "pending"
 
     def to_html(self) -> str:
-        """As HTML without script, style sheet or outside address but the model's links."""
+        """Returns HTML without script, style sheet or outside address except the model's links."""
         return '<div class="stepwell" style="max-width:60em">' + "".join(html for html, _ in self.parts()) + "</div>"
 
     def parts(self) -> list[tuple[str, Card | None]]:
-        """The parts of ``to_html``, each with the tool call that it shows."""
+        """Returns the parts of ``to_html``, each with the tool call that it shows."""
         now = self._clock()
         return [(item.to_html(now), item if isinstance(item, Card) else None) for item in self._items]
 
     def to_text(self) -> str:
-        """As plain text."""
+        """Returns plain text."""
         return "\n".join(item.to_text() for item in self._items if not isinstance(item, Drawn))
 
     def __str__(self) -> str:
         return self.to_text()
 
     def to_markdown(self) -> str:
-        """As Markdown, with the tool cards as HTML within it."""
+        """Returns Markdown, with the tool cards as HTML within it."""
         now = self._clock()
         return "\n\n".join(to_markdown(item, now) for item in self._items)
 

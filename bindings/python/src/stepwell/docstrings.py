@@ -1,4 +1,4 @@
-"""What a docstring says of a function and its arguments, in the styles of Google, NumPy and Sphinx."""
+"""Reads what a docstring says of a function and its arguments, in the styles of Google, NumPy and Sphinx."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ _ARGUMENTS = {"Args", "Arguments", "Parameters", "Params"}
 
 
 class Docstring(NamedTuple):
-    """A docstring taken apart."""
+    """A parsed docstring."""
 
     description: str
     """All before the first section."""
     arguments: dict[str, str]
-    """What is said of each argument."""
+    """The description of each argument."""
 
 
 def parse(doc: str | None) -> Docstring:
-    """Takes a docstring apart."""
+    """Parses a docstring."""
     lines = inspect.cleandoc(doc or "").splitlines()
     description: list[str] = []
     arguments: dict[str, list[str]] = {}
@@ -57,7 +57,7 @@ def parse(doc: str | None) -> Docstring:
 
 
 def _block(lines: list[str], start: int) -> tuple[list[str], int]:
-    """The indented lines from ``start`` on, and where they end."""
+    """Returns the indented lines from ``start`` on, and where they end."""
     end = start
     while end < len(lines) and (not lines[end].strip() or lines[end].startswith((" ", "\t"))):
         end += 1

@@ -15,7 +15,7 @@ __all__ += _shapes.__all__
 
 
 def lift_effect(effect: Any) -> Effect:
-    """Our form of an effect."""
+    """Converts an effect to ours."""
     if isinstance(effect, _ffi.Effect.OPEN_STREAM):
         request = effect.request
         headers = [(header.name, header.value) for header in request.headers]
@@ -25,7 +25,7 @@ def lift_effect(effect: Any) -> Effect:
 
 
 def lift_outputs(outputs: _ffi.Outputs) -> Outputs:
-    """Our form of a batch."""
+    """Converts a batch to ours."""
     return Outputs(
         [lift_event(event) for event in outputs.events],
         [lift_effect(effect) for effect in outputs.effects],

@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 class StepwellError(Exception):
-    """A call that cannot be done."""
+    """A call that failed."""
 
     def __init__(self, reason: str, advice: str) -> None:
         super().__init__(f"{reason}; {advice}")
@@ -30,15 +30,15 @@ class StepwellError(Exception):
 
 
 class ConfigurationError(StepwellError):
-    """The configuration does not work: an unknown provider, a key that is missing, a tool that cannot be registered."""
+    """The configuration does not work: an unknown provider, a missing key, a tool that cannot be registered."""
 
 
 class InvalidArgumentError(StepwellError):
-    """An argument is not what it should be."""
+    """An argument is invalid."""
 
 
 class MisuseError(StepwellError):
-    """The call does not fit where the run stands: the app's own mistake. The run is as it was."""
+    """The call does not fit the state of the run: the app's own mistake. The run is unchanged."""
 
 
 class SnapshotError(StepwellError):
@@ -50,32 +50,33 @@ class BrokenError(StepwellError):
 
 
 class JournalError(StepwellError):
-    """The text is no journal, or the run goes otherwise than its journal says."""
+    """The text is no journal, or the run differs from its journal."""
 
 
 class StoreFailedError(StepwellError):
-    """The store cannot be read or written, or has not what was asked for."""
+    """The store cannot be read or written, or does not have what was asked for."""
 
 
 class StaleError(StepwellError):
-    """The handle is of a run that no longer owns its thread. Nothing was changed."""
+    """The handle belongs to a run that no longer owns its thread. Nothing was changed."""
 
 
 class UnavailableError(StepwellError):
-    """The system does not give what the agent needs: threads, or an HTTP client."""
+    """The system does not provide what the agent needs: threads, or an HTTP client."""
 
 
 class TurnError(StepwellError):
-    """A turn whose answer is not whole: its subclasses say why. Awaiting a turn raises it, and ``Agent.run_sync``."""
+    """A turn whose answer is incomplete: the subclasses give the reason. Awaiting a turn raises it, and so does
+    ``Agent.run_sync``."""
 
     def __init__(self, finished: Finished, problem: Problem) -> None:
         super().__init__(problem.message, problem.advice)
         self.finished = finished
-        """The turn as it ended: what was said so far stands."""
+        """The turn as it ended, with what was said so far."""
         self.outcome: Outcome = finished.outcome
-        """How it ended."""
+        """How the turn ended."""
         self.retryable = problem.retryable
-        """Whether the same may go well another time."""
+        """Whether a later attempt may succeed."""
         self._problem = problem
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -103,7 +104,7 @@ class ServerError(TurnError):
 
 
 class OverloadedError(TurnError):
-    """The provider or the model has too much to do."""
+    """The provider or the model is overloaded."""
 
 
 class ContextTooLongError(TurnError):
@@ -135,11 +136,11 @@ class ConnectionFailedError(TurnError):
 
 
 class TimedOutError(TurnError):
-    """It took too long."""
+    """The turn took too long."""
 
 
 class UnreadableError(TurnError):
-    """What came is no answer in the provider's format."""
+    """The answer is not in the provider's format."""
 
 
 class OutputInvalidError(TurnError):
@@ -147,7 +148,7 @@ class OutputInvalidError(TurnError):
 
 
 class AgentFailedError(TurnError):
-    """The agent said that its run failed, and not why in words that are known."""
+    """The agent reported that its run failed, without a known reason."""
 
 
 class AppFailedError(TurnError):
@@ -159,7 +160,7 @@ class RefusedByHookError(TurnError):
 
 
 class NotStoredError(TurnError):
-    """What was said could not be stored."""
+    """The turn could not be stored."""
 
 
 class BusyError(TurnError):
@@ -198,16 +199,16 @@ TURN_ERRORS: dict[str, type[TurnError]] = {
 
 
 class ToolError(Exception):
-    """To be raised by a tool that cannot do its work: the model is shown just the message, and can go on.
+    """Raised by a tool that cannot do its work: the model is shown just the message, and can continue.
 
-    Of any other exception the model is told nothing but that the tool failed: see ``Agent(tool_errors=…)``.
+    For any other exception the model learns only that the tool failed: see ``Agent(tool_errors=…)``.
     """
 
 
 class Deferred(Exception):
-    """To be raised by a tool that has begun something whose result comes later, in minutes or days.
+    """Raised by a tool that has begun something whose result comes later, in minutes or days.
 
-    ``Turn.finish_call`` or ``Turn.fail_call`` brings it, in this process or in a later one that revived the turn.
+    ``Turn.finish_call`` or ``Turn.fail_call`` supplies it, in this process or in a later one that revived the turn.
     """
 
 
@@ -225,7 +226,7 @@ _CLASSES: dict[str, type[StepwellError]] = {
 
 
 def translated(error: Any) -> StepwellError:
-    """The exception for an error of the library."""
+    """Returns the exception for an error of the library."""
     return _CLASSES.get(type(error).__name__, StepwellError)(error.reason, error.advice)
 
 

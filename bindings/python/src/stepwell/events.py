@@ -1,6 +1,6 @@
-"""What happens in a turn.
+"""The events of a turn.
 
-Those of the turn itself (``Started``, ``ToolCallUpdate``, ``Completed`` …) stand beside the AG-UI events of the
+Events of the turn itself (``Started``, ``ToolCallUpdate``, ``Completed`` …) come alongside the AG-UI events of the
 streams: text, reasoning, tool calls, state and the rest, with AG-UI's names. All can be matched by class::
 
     match event:
@@ -23,7 +23,7 @@ from ._ffi.events import *
 __all__ = ["lift_event"]
 __all__ += _shapes.__all__
 
-# Most events are these, so they go a shorter way.
+# Most events are these, so they take a shorter path.
 _DELTAS: dict[type, Callable[[Any], Event]] = {
     _ffi.Event.TEXT_MESSAGE_CONTENT: lambda event: TextMessageContent(event.message_id, event.delta),
     _ffi.Event.TOOL_CALL_ARGS: lambda event: ToolCallArgs(event.tool_call_id, event.delta),
@@ -32,7 +32,7 @@ _DELTAS: dict[type, Callable[[Any], Event]] = {
 
 
 def lift_event(event: _ffi.Event) -> Event:
-    """Our form of an event."""
+    """Converts an event to ours."""
     delta = _DELTAS.get(type(event))
     lifted: Event = delta(event) if delta else lift(event)
     return lifted

@@ -12,7 +12,7 @@ from typing import Any, Literal, Union
 
 
 def hints_of(function: Callable[..., Any]) -> dict[str, Any]:
-    """Those of what can be called."""
+    """Returns the hints of a callable."""
     while isinstance(function, functools.partial):
         function = function.func
     if not inspect.isroutine(function):
@@ -21,7 +21,7 @@ def hints_of(function: Callable[..., Any]) -> dict[str, Any]:
 
 
 def fields_hints(kind: type) -> dict[str, Any]:
-    """Those of a class."""
+    """Returns the hints of a class."""
     return _resolved(kind, vars(sys.modules[kind.__module__]))
 
 
@@ -31,7 +31,7 @@ def _resolved(thing: Any, namespace: dict[str, Any]) -> dict[str, Any]:
 
 
 def _named_within(hint: Any, namespace: dict[str, Any]) -> Any:
-    """Before Python 3.11 the text in ``list["Node"]`` was left as it is."""
+    """Before Python 3.11 the text in ``list["Node"]`` was left unresolved."""
     if isinstance(hint, str):
         return typing.get_type_hints(types.SimpleNamespace(__annotations__={"it": hint}), namespace)["it"]
     if typing.get_origin(hint) is Literal or not typing.get_args(hint):

@@ -14,14 +14,15 @@ from .schema import jsonable
 
 
 class Refused(Exception):
-    """To be raised by a hook that does not let pass what it looks at. The message is the reason.
+    """Raised by a hook that refuses its subject. The message is the reason.
 
-    Of a call, or of its result, the model is told it, and the turn goes on. A request or an answer ends the turn by it.
+    A refused call, or its result, goes back to the model with the reason, and the turn continues. A refused request or
+    answer ends the turn.
     """
 
 
 class Hook:
-    """Looks at what an agent's turns are about to do. To be subclassed, with the methods that it needs::
+    """Inspects what an agent's turns are about to do. Subclass it, with the methods that you need::
 
         class NoMail(Hook):
             def before_tool(self, call):
@@ -30,29 +31,29 @@ class Hook:
 
         agent = Agent(..., hooks=[NoMail()])
 
-    Each method is plain or async, and lets pass what it looks at by returning ``None``. It raises ``Refused`` with the
-    reason, or returns what is to stand in its place. Whatever else it raises fails the turn, with the hook's name.
+    Each method is plain or async, and accepts its subject by returning ``None``. It raises ``Refused`` with the reason,
+    or returns a replacement. Any other exception fails the turn, with the hook's name.
     """
 
     name: str = ""
-    """What refusals call it: the class's name if it is not set."""
+    """The name in refusals: the class's name if it is not set."""
 
     def before_request(self, request: HookedRequest) -> HookedRequest | None | Awaitable[HookedRequest | None]:
-        """Looks at what is sent to the model: once for each request, not for each try. May return it with other messages
-        or instructions, by ``dataclasses.replace``; the history stays as it is."""
+        """Inspects a request to the model: once for each request, not for each try. May return it with other messages
+        or instructions, by ``dataclasses.replace``; the history is not changed."""
         return None
 
     def after_answer(self, answer: HookedAnswer) -> None | Awaitable[None]:
-        """Looks at what the model has said, before anything follows from it. The user may have read it by then."""
+        """Inspects the model's answer, before anything follows from it. The user may have read it by then."""
         return None
 
     def before_tool(self, call: HookedCall) -> Mapping[str, Json] | None | Awaitable[Mapping[str, Json] | None]:
-        """Looks at a call, before the user is asked whether it may run. May return other arguments, which fit the
-        tool's schema. The model is not told."""
+        """Inspects a call, before the user is asked whether it may run. May return other arguments, which fit the
+        tool's schema. The model is not informed."""
         return None
 
     def after_tool(self, result: HookedResult) -> Any:
-        """Looks at what came of a call. May return what the model is told in its place: as a tool's own result."""
+        """Inspects the result of a call. May return another result for the model: as a tool's own result."""
         return None
 
 
@@ -65,18 +66,18 @@ _MOMENTS = {
 
 
 def name_of(hook: Hook) -> str:
-    """What refusals call it."""
+    """Returns the name for refusals."""
     return hook.name or type(hook).__name__
 
 
 def spec_of(hook: Hook) -> Any:
-    """What the library is told of it: when it is to be asked."""
+    """Returns the library's form of the hook: when it should be asked."""
     own = [moment for method, moment in _MOMENTS.items() if getattr(type(hook), method) is not getattr(Hook, method)]
     return _ffi.HookSpec(name=name_of(hook), moments=own)
 
 
 def looking(hook: Hook, subject: object) -> Any:
-    """Has the hook look: gives what its method does."""
+    """Calls the hook: returns what its method returns."""
     match subject:
         case HookedRequest():
             return hook.before_request(subject)
@@ -90,7 +91,7 @@ def looking(hook: Hook, subject: object) -> Any:
 
 
 def lower_answer(subject: object, given: Any) -> Any:
-    """What a hook's method gave, as the library takes it."""
+    """Converts the result of a hook's method to the library's form."""
     answers: Any = _ffi.HookAnswer
     if given is None:
         return answers.GO_ON()

@@ -1,4 +1,4 @@
-"""What stands in a turn's view, piece by piece, as HTML, Markdown and plain text."""
+"""The items of a turn's view, as HTML, Markdown and plain text."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ _SIGNS = {"completed": "✓", "failed": "✗", "denied": "✗", "cancelled": "�
 
 @dataclass
 class Said:
-    """What the model or the user says."""
+    """Text of the model or the user."""
 
     kind: str
     """``text``, ``reasoning`` or ``user``."""
     text: str = ""
-    """What was said."""
+    """The text."""
 
     def say(self, delta: str) -> None:
-        """Takes a piece."""
-        # The break that goes before the first text after tool calls: here that text begins a block of its own.
+        """Appends a delta."""
+        # Skips the break before the first text after tool calls: here that text begins its own block.
         self.text += delta if self.text else delta.lstrip("\n")
 
     def to_html(self, now: float) -> str:
-        """As HTML."""
+        """Returns HTML."""
         if self.kind == "text":
             return markdown.to_html(self.text)
         body = f'<div dir="auto" style="white-space:pre-wrap;margin:.4em 0">{safe(self.text)}</div>'
@@ -54,20 +54,20 @@ class Said:
         return f'<div style="border-left:3px solid #8886;padding-left:.7em">{body}</div>'
 
     def to_text(self) -> str:
-        """As plain text."""
+        """Returns plain text."""
         lines = visible(self.text)
         return {"user": f"> {lines}", "reasoning": f"({lines})"}.get(self.kind, lines)
 
 
 @dataclass
 class Drawn:
-    """What is no text: a message's pictures, a timeline."""
+    """An item that is no text: a message's pictures, a timeline."""
 
     html: str
-    """What it is."""
+    """The content."""
 
     def to_html(self, now: float) -> str:
-        """As HTML."""
+        """Returns HTML."""
         return self.html
 
 
@@ -76,17 +76,17 @@ class Notice:
     """A line from Stepwell itself."""
 
     text: str
-    """What it says."""
+    """The text."""
     is_trouble: bool = False
     """Whether something went wrong."""
 
     def to_html(self, now: float) -> str:
-        """As HTML."""
+        """Returns HTML."""
         colour = "#dd333f" if self.is_trouble else "#6e7782"
         return f'<div style="color:{colour};margin:.4em 0">{safe(self.text)}</div>'
 
     def to_text(self) -> str:
-        """As plain text."""
+        """Returns plain text."""
         return f"[{visible(self.text)}]"
 
 
@@ -99,26 +99,26 @@ class Card:
     name: str
     """The tool."""
     arguments: str = ""
-    """What has come of its arguments."""
+    """The arguments received so far."""
     status: str = "streaming"
-    """Where it stands: a ``ToolCallStatus``."""
+    """The status: a ``ToolCallStatus``."""
     result: str | None = None
-    """What came of it."""
+    """The result."""
     call: ev.CallKey | None = None
-    """Its place in the turn, once that is known."""
+    """The call's place in the turn, once that is known."""
     pictures: Sequence[str] = ()
-    """Those of its result, as HTML."""
+    """The pictures of the result, as HTML."""
     since: float | None = None
-    """When it began to run, or to wait, by the view's clock; ``None`` while it does neither."""
+    """When the call began to run, or to wait, by the view's clock; ``None`` while it does neither."""
     took: float | None = None
-    """How long it ran, in seconds."""
+    """How long the call ran, in seconds."""
 
     def is_under_way(self) -> bool:
-        """Whether it has no result yet."""
+        """Whether the call has no result yet."""
         return self.status not in _SIGNS
 
     def move_on(self, status: ev.ToolCallStatus, now: float) -> None:
-        """Its status is another one."""
+        """Sets the status."""
         if self.status == status.value:
             return
         if self.status == "executing" and self.since is not None:
@@ -127,7 +127,7 @@ class Card:
         self.status = status.value
 
     def to_html(self, now: float) -> str:
-        """As HTML. Arguments that the user is asked about are all there."""
+        """Returns HTML. Arguments that the user is asked about are shown completely."""
         is_asked = self.status == "awaiting_approval"
         pretty = _pretty(self.arguments)
         arguments = "" if pretty in ("", "{}") else preformatted(pretty if is_asked else _short(pretty))
@@ -146,18 +146,18 @@ class Card:
         return status if seconds is None or seconds < 1 else f"{status}, {duration(seconds)}"
 
     def to_text(self) -> str:
-        """As plain text."""
+        """Returns plain text."""
         sign = _SIGNS.get(self.status, "…")
         result = f" → {_short(self.result)}" if self.result is not None else ""
         return visible(f"{sign} {self.name} {_short(self.arguments)}{result}".replace("\n", " "))
 
 
 Item = Said | Drawn | Notice | Card
-"""What a view is made of."""
+"""The items of a view."""
 
 
 def to_markdown(item: Item, now: float) -> str:
-    """As Markdown, with HTML for all but what the model says."""
+    """Returns Markdown, with HTML for all but what the model says."""
     if isinstance(item, Said) and item.kind == "text":
         return markdown.harmless(item.text)
     # A blank line would end the block of HTML.
@@ -165,7 +165,7 @@ def to_markdown(item: Item, now: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A time to read: ``7 s``, ``2 min 5 s``."""
+    """Formats a time: ``7 s``, ``2 min 5 s``."""
     minutes, rest = divmod(int(seconds), 60)
     return f"{minutes} min {rest} s" if minutes else f"{rest} s"
 
@@ -183,7 +183,7 @@ def _pretty(arguments: str) -> str:
 
 
 def timeline_of(spans: Sequence[Span]) -> Drawn:
-    """When the hops and the tools of a turn that is over took place."""
+    """Draws when the hops and the tools of a finished turn took place."""
     ended = [(span, span.end) for span in spans if span.end is not None]
     whole = max((end for _, end in ended), default=0.0) or 1.0
     rows = []

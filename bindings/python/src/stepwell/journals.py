@@ -13,16 +13,16 @@ from .errors import translates
 logger = logging.getLogger("stepwell")
 
 JournalSink = Callable[[str, str], object]
-"""Takes the journals of an agent's turns: the turn, and whole lines, each as soon as it is known.
+"""Takes the journals of an agent's turns: the turn, and complete lines, each as soon as it is known.
 
-It is called on the thread that drives the turn, so it is to be quick. A journal holds all that is said, but no key."""
+It is called on the thread that drives the turn, so it should return quickly. A journal holds the whole conversation,
+but no key."""
 
 
 def replay_journal(journal: str) -> JournalReplay:
-    """Lives through a journal again: the same inputs must give the same states, outputs and end.
+    """Replays a journal: the same inputs must lead to the same states, outputs and end.
 
-    A text that is no journal, and a run that goes otherwise than its journal says, raises ``JournalError``, which names
-    the place.
+    A text that is no journal, and a run that differs from its journal, raise ``JournalError``, which names the place.
     """
     replayed: JournalReplay = lift(translates(_ffi.replay_journal)(journal))
     return replayed

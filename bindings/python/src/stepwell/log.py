@@ -1,4 +1,4 @@
-"""What the library says of itself goes to the logger ``stepwell``."""
+"""Sends the library's log to the logger ``stepwell``."""
 
 from __future__ import annotations
 
@@ -22,5 +22,5 @@ class _Log(_ffi.LogSink):
 
 
 def begin() -> None:
-    """Sends what the library says to the logger, from now on."""
+    """Sends the library's log to the logger, from now on."""
     _ffi.log_to(_Log())

@@ -25,20 +25,20 @@ from .media import Content, Parts, said
 class RunMachine(RunCalls):
     """A turn without any IO.
 
-    Each input is one call, and each call gives back all that came of it: ``events`` to show and ``effects`` to carry
-    out and answer by their ids. ``now`` is the time, with its time zone; that of the system's clock if left out. Call
+    Each input is one call, and each call returns all of its outputs: ``events`` to show and ``effects`` to carry out
+    and answer by their ids. ``now`` is the time, with its time zone; that of the system's clock if left out. Call
     ``timeout`` when ``wake_at`` of the latest outputs has come.
 
     The host's loop: ``start``; for an ``OpenStream`` send the request and call ``opened``, then ``receive`` for every
-    piece of the body, then ``ended`` (or ``refused``, ``connection_failed``, ``lost``); for a ``RunTool`` run the tool
+    chunk of the body, then ``ended`` (or ``refused``, ``connection_failed``, ``lost``); for a ``RunTool`` run the tool
     and call ``tool_finished`` or ``tool_failed``; until ``outcome`` is there.
 
     A tool whose result comes in minutes or days answers with ``tool_deferred``. Once ``is_resting``, store the snapshot
-    and let go of the run; ``revive`` it when the result is there, ask ``awaited_result`` for the effect, and call
+    and release the run; ``revive`` the run when the result is there, ask ``awaited_result`` for the effect, and call
     ``tool_finished``.
 
-    What the device does, say at any time: ``entered_background``, ``network_lost`` and their opposites. An app that goes
-    away calls ``dispose``, and carries out what that gives.
+    Changes of the device may be reported at any time: ``entered_background``, ``network_lost`` and their opposites. An
+    app that goes away calls ``dispose``, and carries out the resulting effects.
     """
 
     @checks_arguments
@@ -51,7 +51,7 @@ class RunMachine(RunCalls):
         shared_state: Json = None,
         journal: bool = False,
     ) -> None:
-        """With ``journal`` all inputs are written down, for ``take_journal``."""
+        """With ``journal`` all inputs are recorded, for ``take_journal``."""
         self._machine = _new(
             config.lower(),
             thread_id or str(uuid.uuid4()),
@@ -62,7 +62,7 @@ class RunMachine(RunCalls):
 
     @classmethod
     def restore(cls, snapshot: str, config: RunConfig) -> RunMachine:
-        """A stored run in the same process, which was suspended and goes on: what it gave out still counts.
+        """Restores a run that was suspended and continues in the same process: its pending effects stay valid.
 
         Take ``poll_outputs`` first.
         """
@@ -72,10 +72,11 @@ class RunMachine(RunCalls):
     def revive(
         cls, snapshot: str, config: RunConfig, *, now: datetime | None = None, journal: bool = False
     ) -> RunMachine:
-        """A stored run whose process died: what had not begun is given out again, an open stream is opened again.
+        """Revives a stored run whose process died: effects that had not begun are emitted again, an open stream is
+        opened again.
 
-        ``DevicePolicy.killed`` may end the turn instead. Take ``poll_outputs`` first. With ``journal`` all further inputs
-        are written down, in a journal of their own.
+        ``DevicePolicy.killed`` may end the turn instead. Take ``poll_outputs`` first. With ``journal`` all further
+        inputs are recorded, in a journal of their own.
         """
         return cls._of(_revive(snapshot, config.lower(), at(now), journal))
 
@@ -90,10 +91,11 @@ class RunMachine(RunCalls):
         now: datetime | None = None,
         journal: bool = False,
     ) -> RunMachine:
-        """A stored run whose process died, as ``revive`` gives it, from what a store has of it.
+        """Revives a stored run whose process died, as ``revive`` does, from a store's data.
 
-        That is the newest ``checkpoint`` of the turn, and the turns of its thread, or those on the path to it alone. They
-        are read at one time: a turn with more blocks than were stored with its checkpoint, or with fewer, is refused.
+        That is the newest ``checkpoint`` of the turn, and the turns of its thread, or only those on the path to it.
+        Read all of them at one time: a turn with more blocks than were stored with its checkpoint, or with fewer, is
+        refused.
         """
         return cls._of(_revive_from(checkpoint, lower(turns), turn, config.lower(), at(now), journal))
 
@@ -118,17 +120,17 @@ class RunMachine(RunCalls):
         now: datetime | None = None,
         **options: Unpack[TurnOptions],
     ) -> Outputs:
-        """Starts the turn with what the user says: text and the parts that come behind it, or an AG-UI message.
+        """Starts the turn with what the user says: text and the parts that follow it, or an AG-UI message.
 
-        With neither it goes on from a history that ends with something the model is to answer. ``resume`` answers the
-        interrupts that an earlier turn ended with, by their ids; ``None`` waves one away. The options are what is otherwise
-        for this turn than the configuration says.
+        With neither the turn continues from a history whose last message the model should answer. ``resume`` answers
+        the interrupts that an earlier turn ended with, by their ids; ``None`` dismisses one. The options override the
+        configuration's for this turn.
         """
         start = lower_start("RunMachine.start", text, run_id, parent_run_id, message, resume, lower_options(options)[0], parts)
         return outputs_of(self._machine.start, start, at(now))
 
     def tool_finished(self, effect: str, content: str | Parts, *, now: datetime | None = None) -> Outputs:
-        """A tool gave a result; ``Tool.run`` gives it as it is wanted here."""
+        """A tool returned a result; ``Tool.run`` returns it in this form."""
         if isinstance(content, Parts):
             return outputs_of(self._machine.tool_finished_parts, effect, list(content), at(now))
         return outputs_of(self._machine.tool_finished, effect, content, at(now))
@@ -138,8 +140,8 @@ class RunMachine(RunCalls):
     ) -> Outputs:
         """A running tool asks the user: ``AskUser`` and then ``AnswerTool`` have the id ``ask:HOP:INDEX:NUMBER``.
 
-        ``number`` is the question's place among those of the call, counted from 0 each time that the tool is run. A tool
-        that is run again after a crash and asks the same at the same place is given the answer of before.
+        ``number`` is the question's number among those of the call, counted from 0 each time that the tool is run. A
+        tool that is run again after a crash and asks the same question at the same place gets the earlier answer.
         """
         question = _ffi.Question(message=message, schema=dict(schema))
         return outputs_of(self._machine.tool_asks, effect, number, question, at(now))
@@ -156,8 +158,8 @@ class RunMachine(RunCalls):
         failed: str | None = None,
         now: datetime | None = None,
     ) -> Outputs:
-        """A hook has looked: it lets pass what it was asked about, with what is given here in its place; or it has
-        ``refused``, for this reason; or its code has ``failed``, with these words."""
+        """A hook answered: it accepts its subject, with the replacement given here; or it has ``refused``, for this
+        reason; or its code has ``failed``, with this message."""
         answers: Any = _ffi.HookAnswer
         if failed is not None:
             answer = answers.FAILED(failed)
@@ -175,7 +177,7 @@ class RunMachine(RunCalls):
         return outputs_of(self._machine.hook_answered, effect, answer, at(now))
 
     def resume(self, answers: Mapping[str, Json], *, now: datetime | None = None) -> Outputs:
-        """The user answered the agent's questions, all of them, by their ids; ``None`` waves one away."""
+        """The user answered all of the agent's questions, by their ids; ``None`` dismisses one."""
         return outputs_of(self._machine.resume, entries(answers), at(now))
 
     def steer(
@@ -186,10 +188,11 @@ class RunMachine(RunCalls):
         message: Mapping[str, Json] | None = None,
         now: datetime | None = None,
     ) -> Outputs:
-        """The user types during the turn: text, or an AG-UI message.
+        """The user sends a message during the turn: text, or an AG-UI message.
 
-        The message waits until the next hop begins, and is answered in this turn. If it cannot be, ``SteeringRefused``
-        gives it back, also when the turn has ended meanwhile. Text gets a random ``message_id`` if it has none.
+        The message waits until the next hop begins, and is answered in this turn. If that is not possible,
+        ``SteeringRefused`` returns the message, also when the turn has ended meanwhile. Text gets a random
+        ``message_id`` if it has none.
         """
         if (text is None) == (message is None):
             raise InvalidArgumentError("`steer` takes a text or a message", "give one of them, not both")
@@ -214,7 +217,7 @@ def lower_start(
     options: _ffi.TurnOptions,
     parts: Sequence[Content] = (),
 ) -> _ffi.Start:
-    """What starts a turn, as the library takes it; ``called`` is what was given it."""
+    """Converts the start of a turn to the library's form; ``called`` is the method that got it."""
     words, others = (None, []) if text is None and not parts else said(f"`text` of `{called}`", "" if text is None else text, parts)
     return _ffi.Start(
         run_id=run_id or str(uuid.uuid4()),
@@ -228,7 +231,7 @@ def lower_start(
 
 
 def entries(answers: Mapping[str, Json]) -> list[_ffi.ResumeEntry]:
-    """The library's form of answers to interrupts."""
+    """Converts answers to interrupts to the library's form."""
     return [
         _ffi.ResumeEntry(
             interrupt_id=interrupt,

@@ -15,10 +15,10 @@ _MARK = re.compile("`{3}|~{3}")
 
 
 def harmless(text: str) -> str:
-    """Markdown without HTML, images and open ends, for a notebook to render."""
+    """Returns Markdown without HTML, images and open ends, for a notebook to render."""
     given = visible(text).split("\n")
-    # Whether a fence in a list or a quotation begins code, or ends it, depends on the lines around it: then code, too, is
-    # taken for text.
+    # Whether a fence in a list or a quotation begins code, or ends it, depends on the lines around it: then code, too,
+    # is treated as text.
     is_plain = all(_FENCE.fullmatch(line) for line in given if _MARK.search(line))
     lines, fence = [], ""
     for line in given:
@@ -30,18 +30,19 @@ def harmless(text: str) -> str:
         elif found and found["mark"].startswith(fence) and not found["info"].strip():
             fence = ""
         lines.append(line)
-    # What is not closed must not take in what follows.
+    # An unclosed element must not take in what follows.
     return "\n".join([*lines, fence] if fence else lines)
 
 
 def _without_html(line: str) -> str:
-    """Markdown without HTML, and without images, whose addresses would be told what is in them."""
+    """Returns Markdown without HTML, and without images, whose addresses could leak content."""
     return re.sub(r"<(?=[A-Za-z/!?])", "&lt;", line).replace("![", "!\\[")
 
 
 @lru_cache(maxsize=64)
 def to_html(text: str) -> str:
-    """Markdown as HTML, without HTML and images of its own; the plain text where ``markdown-it-py`` is not installed."""
+    """Converts Markdown to HTML, without HTML and images of its own; to plain text if ``markdown-it-py`` is not
+    installed."""
     render = _renderer()
     if render is None:
         return f'<div dir="auto" style="white-space:pre-wrap;margin:.4em 0">{safe(text)}</div>'
@@ -58,7 +59,7 @@ def _renderer() -> Callable[[str], str] | None:
     parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"]).disable("image")
 
     def link_open(renderer: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
-        # A notebook would be left for it, and its address told where from.
+        # Opens links in a new page, and does not send the notebook's address.
         address = html.escape(str(tokens[index].attrGet("href") or ""))
         return f'<a href="{address}" target="_blank" rel="noopener noreferrer">'
 

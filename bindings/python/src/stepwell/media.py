@@ -1,4 +1,4 @@
-"""What goes with a message, or comes of a tool, and is more than text: pictures, sound, films, documents."""
+"""Parts of a message or of a tool's result that are more than text: pictures, sound, video, documents."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from .schema import jsonable
 
 
 class Picture(Protocol):
-    """What a PIL image is."""
+    """The interface of a PIL image."""
 
     def save(self, fp: Any, format: str | None = None, **params: Any) -> object:
-        """Writes it in a format."""
+        """Writes the image in a format."""
 
 
 class Figure(Protocol):
-    """What a matplotlib figure is."""
+    """The interface of a matplotlib figure."""
 
     def savefig(self, fname: Any, **kwargs: Any) -> object:
-        """Writes what it shows."""
+        """Writes the figure."""
 
 
 class ContentPart(dict[str, Json]):
-    """A part of what the user says, or of what a tool gives back, as AG-UI has it in JSON."""
+    """A part of a user's message, or of a tool's result, as AG-UI has it in JSON."""
 
 
 Media: TypeAlias = Union[str, "os.PathLike[str]", bytes, bytearray, memoryview, Picture, Figure]
@@ -54,10 +54,10 @@ class Parts(list[Mapping[str, Json]]):
 def image(source: Media, *, media_type: str | None = None, name: str | None = None) -> ContentPart:
     """A picture, for ``Agent.send`` or as a tool's result.
 
-    It is at a path, at an address (``https://…``, ``data:…``), in bytes, or is a PIL image or a matplotlib figure, which are
-    made PNG. A file is read at once; what is at an address the provider fetches. Its media type is found by its first bytes
-    or its name, if it is not given. ``name`` names bytes. Raises ``InvalidArgumentError`` for what is not there, is empty, of
-    no known type or no picture.
+    The source is a path, an address (``https://…``, ``data:…``), bytes, a PIL image or a matplotlib figure; the latter
+    two become PNG. A file is read at once; the provider fetches what is at an address. Without ``media_type`` the type
+    is detected from the first bytes or the name. ``name`` names bytes. Raises ``InvalidArgumentError`` for what is
+    missing, empty, of no known type or no picture.
     """
     made = _png(source)
     return _part(_ffi.MediaKind.IMAGE, source if made is None else made, media_type, name)
@@ -69,27 +69,27 @@ def audio(source: Media, *, media_type: str | None = None, name: str | None = No
 
 
 def video(source: Media, *, media_type: str | None = None, name: str | None = None) -> ContentPart:
-    """A film; see ``image``."""
+    """A video; see ``image``."""
     return _part(_ffi.MediaKind.VIDEO, source, media_type, name)
 
 
 def document(source: Media, *, media_type: str | None = None, name: str | None = None) -> ContentPart:
-    """A document: a PDF file, a text, whatever the provider reads; see ``image``."""
+    """A document: a PDF file, a text, or any other type that the provider reads; see ``image``."""
     return _part(_ffi.MediaKind.DOCUMENT, source, media_type, name)
 
 
 @checks_arguments
 def file(id: str, *, provider: str | None = None, media_type: str | None = None) -> ContentPart:
-    """A file in a provider's store, by the id that it has there.
+    """A file in a provider's store, by its id there.
 
-    ``provider`` says whose id it is, so that no other is asked for it, and ``media_type`` what it is: ``image/png`` makes it
-    a picture; without it is a document.
+    ``provider`` names the owner of the id, so that no other provider is asked for the file, and ``media_type`` its
+    type: ``image/png`` makes it a picture; without a type it is a document.
     """
     return ContentPart(translates(_ffi.file)(id, provider, media_type).json)
 
 
 def part_of(where: str, value: Content) -> ContentPart:
-    """The part that a value is; ``where`` is the argument that it came by."""
+    """Converts a value to a part; ``where`` is the argument that holds the value."""
     if isinstance(value, ContentPart):
         return value
     if isinstance(value, str):
@@ -104,14 +104,14 @@ def part_of(where: str, value: Content) -> ContentPart:
 
 
 def said(where: str, text: Content, parts: Sequence[Content]) -> tuple[str, list[_ffi.ContentPart]]:
-    """A text and parts, as the library takes them."""
+    """Converts a text and parts to the library's form."""
     if not isinstance(text, str):
         text, parts = "", (text, *parts)
     return text, [_ffi.ContentPart(json=part_of(where, part)) for part in parts]
 
 
 def result_of(value: object) -> str | Parts:
-    """What the model is shown of a tool's result."""
+    """Returns what the model is shown of a tool's result."""
     if isinstance(value, Parts):
         return value
     if _is_media(value):
@@ -122,7 +122,7 @@ def result_of(value: object) -> str | Parts:
 
 
 def close_figures(value: object) -> None:
-    """Closes the figures of a tool's result: pyplot keeps each figure that it has made until it is closed."""
+    """Closes the figures of a tool's result: pyplot keeps each figure until it is closed."""
     pyplot = sys.modules.get("matplotlib.pyplot")
     if pyplot is None:
         return
@@ -132,7 +132,7 @@ def close_figures(value: object) -> None:
 
 
 def shown(value: object) -> str:
-    """What the model is shown of a result that is text, or JSON."""
+    """Returns what the model is shown of a result that is text, or JSON."""
     plain = jsonable(value)
     return plain if isinstance(plain, str) else json.dumps(plain, ensure_ascii=False)
 
@@ -157,13 +157,13 @@ def _is_media(value: object) -> TypeGuard[ContentPart | Picture | Figure]:
 
 
 def _is_of(module: str, name: str, value: object) -> bool:
-    """Whether it is of a class of a module; who has an object of it has loaded the module."""
+    """Whether the value is of a class of a module; an object of the class exists only if the module is loaded."""
     kind = getattr(sys.modules.get(module), name, None)
     return isinstance(kind, type) and isinstance(value, kind)
 
 
 def _png(picture: Any) -> bytes | None:
-    """A PIL image or a matplotlib figure as PNG; ``None`` for anything else."""
+    """Converts a PIL image or a matplotlib figure to PNG; ``None`` for anything else."""
     made = io.BytesIO()
     if _is_of("PIL.Image", "Image", picture):
         plain = picture.mode in ("1", "L", "LA", "I", "I;16", "P", "RGB", "RGBA")

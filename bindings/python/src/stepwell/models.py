@@ -1,7 +1,7 @@
-"""Pydantic's types as arguments and results of tools. Pydantic is not needed: where it is not installed, no type is its.
+"""Pydantic's types as arguments and results of tools. Pydantic is optional: without it, no type is Pydantic's.
 
-A type is Pydantic's if it is a model or a Pydantic dataclass, or is annotated with ``Field`` or a validator of its. What
-else this package has no form for is read by a ``TypeAdapter``.
+A type is Pydantic's if it is a model or a Pydantic dataclass, or is annotated with ``Field`` or one of Pydantic's
+validators. Other types that this package has no form for are read by a ``TypeAdapter``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ._record import Json
 
 
 def is_model(hint: Any) -> bool:
-    """Whether Pydantic is to read values of this type."""
+    """Whether Pydantic should read values of this type."""
     if typing.get_origin(hint) is typing.Annotated:
         notes = typing.get_args(hint)[1:]
         theirs = any(type(note).__module__.split(".")[0] in ("pydantic", "annotated_types") for note in notes)
@@ -26,7 +26,7 @@ def is_model(hint: Any) -> bool:
 
 
 def is_field(default: Any) -> bool:
-    """Whether a default is a ``Field(…)``, which belongs into the annotation."""
+    """Whether a default is a ``Field(…)``, which should be in the annotation."""
     return type(default).__module__ == "pydantic.fields"
 
 
@@ -56,7 +56,7 @@ def _adapter(hint: Any) -> Any:
 
 
 def _adapter_of(hint: Any) -> Any:
-    # What is annotated with a list, say, has no hash.
+    # A type annotated with a list, say, has no hash.
     return _adapter(hint) if isinstance(hint, typing.Hashable) and _hashes(hint) else _adapter.__wrapped__(hint)
 
 
@@ -69,14 +69,14 @@ def _hashes(hint: Any) -> bool:
 
 
 def schema(hint: Any, definitions: dict[str, Json]) -> dict[str, Json]:
-    """The type's JSON Schema. The types that it refers to are put into ``definitions``."""
+    """Returns the type's JSON Schema. The types that it refers to are put into ``definitions``."""
     suffix, number = "", 1
     while True:
         found: dict[str, Json] = _adapter_of(hint).json_schema(ref_template=f"#/$defs/{{model}}{suffix}")
         ours = {f"{name}{suffix}": each for name, each in found.pop("$defs", {}).items()}
         if all(definitions.get(name, each) == each for name, each in ours.items()):
             break
-        # Another model of the same name is there already.
+        # Another model has the same name already.
         number += 1
         suffix = f"_{number}"
     definitions.update(ours)
@@ -84,7 +84,7 @@ def schema(hint: Any, definitions: dict[str, Json]) -> dict[str, Json]:
 
 
 def from_json(hint: Any, value: Json) -> Any:
-    """The value of the type; raises ``ValueError`` with what does not fit, in a line."""
+    """Returns the value of the type; raises ``ValueError`` with what does not fit, in a line."""
     from pydantic import ValidationError
 
     try:
@@ -99,5 +99,5 @@ def _line(error: Any) -> str:
 
 
 def to_json(value: Any) -> Json:
-    """A model as JSON can have it."""
+    """Converts a model to JSON."""
     return _adapter_of(type(value)).dump_python(value, mode="json")

@@ -1,4 +1,4 @@
-"""What one turn has otherwise than the others of its agent."""
+"""The options of one turn that differ from its agent's."""
 
 from __future__ import annotations
 
@@ -21,42 +21,42 @@ elif TYPE_CHECKING:
 else:
 
     class Unpack:
-        """Stands for the hint of that name, which this Python has not."""
+        """A substitute for the hint of that name, which this Python lacks."""
 
         def __class_getitem__(cls, options: object) -> object:
             return Any
 
 
 class TurnOptions(TypedDict, total=False):
-    """What one turn has otherwise than its agent; what is left out is as there.
+    """The options of one turn that differ from its agent's; an option that is left out is as in the agent.
 
-    It is stored with the turn, so that one which comes back goes on with it: but for the headers, which may be secret and are
-    gone then, and the code of its tools, whose calls are answered as those of a tool without code.
+    The options are stored with the turn, and a revived turn continues with them, except for two things. The headers may
+    be secret and are not stored, and calls of the turn's own tools are answered as those of a tool without code.
     """
 
     instructions: str
-    """The app's instructions, in the place of the agent's."""
+    """The app's instructions, instead of the agent's."""
     settings: GenerationSettings
-    """How the model is to answer: what is given here goes before what the agent has."""
+    """The settings for the model's answers; they override those of the agent."""
     limits: Limits
-    """How far the turn may go: all of it, in the place of the agent's limits."""
+    """The limits of the turn, which replace all of the agent's limits."""
     tool_names: Sequence[str]
     """Which of the agent's tools are on offer, by name."""
     tools: Sequence[Tool[..., Any] | Callable[..., Any]]
-    """Tools of this turn's own. One takes the place of the agent's tool of its name."""
+    """Tools of this turn only. A tool replaces the agent's tool of the same name."""
     user: str
     """The end user that the turn is for, as ``GenerationSettings.user``."""
     output: OutputType
-    """What the answer is to be, in the place of the agent's: by a JSON Schema. ``output_type`` takes a type of the app's."""
+    """The type of the answer, instead of the agent's: by a JSON Schema. ``output_type`` takes a type of the app."""
     when_busy: Literal["fail", "cancel"]
-    """What happens if another turn of the thread is under way, in the place of the agent's: the turn fails at once with
-    ``BusyError``, or the other turn is cancelled."""
+    """What happens if another turn of the thread is under way, instead of what the agent does: the turn fails at once
+    with ``BusyError``, or the other turn is cancelled."""
     headers: Mapping[str, str]
-    """Headers to send besides, in the place of the agent's of their names. They are not stored."""
+    """Additional headers, which replace the agent's of the same names. They are not stored."""
 
 
 def lower_options(options: TurnOptions) -> tuple[_ffi.TurnOptions, tuple[Tool[..., Any], ...]]:
-    """The options as the library takes them, and the tools that are the turn's own."""
+    """Converts the options to the library's form, and returns the turn's own tools."""
     hints = typing.get_type_hints(TurnOptions)
     for name, value in options.items():
         if name not in hints:

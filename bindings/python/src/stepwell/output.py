@@ -1,4 +1,4 @@
-"""Answers that are of a type of the app's."""
+"""Answers of a type of the app."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LONGEST = 64
 
 
 class TypedOutput:
-    """The type of an answer: what the model is asked for, and what reads the answer."""
+    """The type of an answer: the request to the model, and the code that reads the answer."""
 
     def __init__(self, hint: Any) -> None:
         if isinstance(hint, (list, tuple)):
@@ -26,21 +26,21 @@ class TypedOutput:
             hint = Union[tuple(hint)]
         self._hint = hint
         self.is_text: bool = hint is str
-        """Whether it is plain text, as the model answers anyway: it is asked for nothing then."""
-        # What Python says of `Decimal` is of no use to a model.
+        """Whether the answer is plain text, the model's usual answer: nothing is requested then."""
+        # Python's description of `Decimal` is of no use to a model.
         is_apps_own = isinstance(hint, type) and scalars.of_type(hint) is None and hint.__module__ != "builtins"
         description = own_doc(hint) if is_apps_own else ""
         self.asked = OutputType(
             name=_name(hint), schema=schema_of(hint, "`output_type`"), description=description or None, decoded_by_host=True
         )
-        """What the model is asked for."""
+        """The request to the model."""
 
     def read(self, value: Json) -> Any:
-        """The value of the type; raises ``TypeError`` or ``ValueError`` with what does not fit."""
+        """Returns the value of the type; raises ``TypeError`` or ``ValueError`` with what does not fit."""
         return from_json(self._hint, value)
 
     def finish(self, finished: Finished) -> Finished:
-        """The turn with its answer as a value of the type."""
+        """Returns the turn with its answer as a value of the type."""
         if self.is_text and finished.output is None and isinstance(finished.outcome, Success):
             return dataclasses.replace(finished, output=_last_text(finished))
         if finished.output is None:
@@ -49,13 +49,13 @@ class TypedOutput:
 
 
 def _last_text(finished: Finished) -> str:
-    """What the model said in its last message."""
+    """Returns what the model said in its last message."""
     messages = [message for message in finished.messages if message["role"] == "assistant"]
     return str(messages[-1].get("content") or "") if messages else ""
 
 
 def _name(hint: Any) -> str:
-    """What the model is told that a type is called: letters, digits, ``_`` and ``-``."""
+    """Returns the name of a type for the model: letters, digits, ``_`` and ``-``."""
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin is typing.Annotated:
         return _name(arguments[0])

@@ -1,4 +1,4 @@
-"""The pictures and sounds among AG-UI's content parts, as HTML that asks no address for them."""
+"""The pictures and sounds among AG-UI's content parts, as HTML that loads no address."""
 
 from __future__ import annotations
 
@@ -16,18 +16,19 @@ _PLAYED = ("audio/wav", "audio/mpeg", "audio/mp4", "audio/ogg", "audio/webm", "a
 """Kinds of sound that browsers play."""
 
 _LARGEST = 8 << 20
-"""The most characters of base64 that are put on a page."""
+"""The most characters of base64 that a page gets."""
 
 
 def pictures_of(content: Json) -> list[str]:
-    """The pictures and sounds of a message's content. One that is at an address is named: to load it would tell its server."""
+    """Returns the pictures and sounds of a message's content. One at an address is only named: its server would notice
+    a load."""
     parts = content if isinstance(content, list) else []
     return [_picture(part) for part in parts if isinstance(part, Mapping) and part.get("type") in ("image", "binary", "audio")]
 
 
 def _picture(part: Mapping[str, Json]) -> str:
     source = part.get("source")
-    # The older `binary` part has all of it in itself.
+    # The older `binary` part contains all of its data.
     given: Mapping[str, Json] = source if isinstance(source, Mapping) else part
     kind = str(given.get("mimeType") or "")
     data = given.get("data") if source is None else given.get("value") if given.get("type") == "data" else None

@@ -24,7 +24,7 @@ _COLOURS = {"model": "#0969da", "approval": "#bf8700", "tool": "#1a7f37", "input
 
 
 class TurnPlot(Figure):
-    """matplotlib's figure, which a notebook shows by itself."""
+    """matplotlib's figure, which a notebook shows itself."""
 
     def _repr_png_(self) -> bytes:
         picture = io.BytesIO()
@@ -33,7 +33,7 @@ class TurnPlot(Figure):
 
 
 def plot_of(spans: Sequence[Span], now: float) -> TurnPlot:
-    """The picture. What goes on is drawn up to ``now``."""
+    """Draws the picture. Spans that continue are drawn up to ``now``."""
     hops = [span for span in spans if span.kind == "model"]
     figure = TurnPlot(figsize=(9, 2.2 + 0.28 * (len(spans) + len(hops))), layout="constrained")
     times, tokens = figure.subplots(2, 1, height_ratios=[len(spans) + 1, len(hops) + 1])
@@ -58,7 +58,7 @@ def _bars(axes: Axes, name: str, rows: Sequence[int], starts: Sequence[float], w
 
 
 def _finish(axes: Axes, unit: str, spans: Sequence[Span], labels: Sequence[str]) -> None:
-    """Names the rows, the first on top, and writes beside the bars how long they are."""
+    """Names the rows, the first on top, and writes their lengths next to the bars."""
     # A tool's name is no formula.
     plain: dict[str, Any] = {"parse_math": False}
     axes.set_yticks(range(len(spans)), [exact(span.name) for span in spans], **plain)
@@ -69,7 +69,7 @@ def _finish(axes: Axes, unit: str, spans: Sequence[Span], labels: Sequence[str])
     for row, label in enumerate(labels):
         axes.annotate(label, (ends[row], row), xytext=(4, 0), textcoords="offset points", va="center")
     axes.invert_yaxis()
-    # Room for what stands beside the longest.
+    # Room for the text next to the longest bar.
     axes.set_xlim(0, 1.15 * max(ends.values(), default=0.0) or 1.0)
     axes.set_xlabel(unit)
     if axes.patches:

@@ -1,4 +1,4 @@
-"""What belongs to one process: a fork has it, but none of its threads, and a copy of it must not be made."""
+"""Objects that belong to one process: a forked process has none of their threads, and they must not be copied."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import NoReturn
 from ._ffi import stepwell_ffi as _ffi
 from .errors import MisuseError, UnavailableError
 
-# A thread that calls into Python while the interpreter is taken down would take the process with it.
+# A thread that calls into Python during the interpreter's shutdown would crash the process.
 atexit.register(_ffi.shutdown)
 
 
@@ -30,10 +30,11 @@ for _kind in vars(_ffi).values():
 
 
 class OwnProcess:
-    """Says whether something still is in the process that it was made in: a fork has it, but none of its threads.
+    """Checks whether an object is still in the process that created it: a forked process has the object, but none of
+    its threads.
 
-    Before a fork Stepwell's threads come to rest, so that none of them holds a lock in the child, which begins threads of
-    its own. Where one does not come to rest, since the app's code keeps it, the child is refused whatever it asks for.
+    Before a fork Stepwell's threads become idle, so that none of them holds a lock in the child, which starts threads
+    of its own. If a thread stays busy with the app's code, every call in the child is refused.
     """
 
     _is_at_rest = True
@@ -49,7 +50,7 @@ class OwnProcess:
         self._process = os.getpid()
 
     def is_here(self) -> bool:
-        """Whether this is the process."""
+        """Returns whether this is the process."""
         return os.getpid() == self._process
 
     def check(self) -> None:

@@ -12,19 +12,19 @@ from .errors import translates
 
 
 def providers(own: Mapping[str, Json] | None = None) -> list[Provider]:
-    """The providers, those of the app's own among them: an object whose ``providers`` is a list."""
+    """Returns the providers, including the custom ones in ``own``: an object whose ``providers`` is a list."""
     listed: list[Provider] = lift(translates(_ffi.providers)(own))
     return listed
 
 
 def context_window(provider: str, model: str) -> ContextWindow | None:
-    """What a model takes and gives, if its vendor says so."""
+    """Returns the context window of a model, if its vendor publishes it."""
     found: ContextWindow | None = lift(_ffi.context_window(provider, model))
     return found
 
 
 def model_price(provider: str, model: str) -> ModelPrice | None:
-    """The list price of a model in US dollars, if Stepwell's table of prices has it."""
+    """Returns the list price of a model in US dollars, if Stepwell's table of prices has it."""
     found = _ffi.model_price(provider, model)
     if found is None:
         return None

@@ -20,7 +20,7 @@ logger = logging.getLogger("stepwell")
 
 
 class Question:
-    """One approval that is asked for."""
+    """One approval that the user is asked for."""
 
     _numbers = itertools.count(1)
 
@@ -30,7 +30,7 @@ class Question:
         self._answer: asyncio.Future[Decision] = asyncio.get_running_loop().create_future()
 
     def decide(self, decision: Decision) -> None:
-        """What the user said; from any thread. The first answer counts."""
+        """Takes the user's decision, from any thread. The first decision counts."""
         self._answer.get_loop().call_soon_threadsafe(self._decide, decision)
 
     def _decide(self, decision: Decision) -> None:
@@ -43,14 +43,14 @@ class Question:
 
 
 class Questions:
-    """What a turn asks. ``changed`` is called when a question comes or goes."""
+    """The questions of a turn. ``changed`` is called when a question comes or goes."""
 
     def __init__(self) -> None:
         self._open: dict[int, Question] = {}
         self.changed: Callable[[], None] | None = None
 
     def open(self) -> list[Question]:
-        """Those without an answer, the oldest first."""
+        """The questions without an answer, the oldest first."""
         return list(self._open.values())
 
     async def ask(self, invocation: ToolInvocation) -> Decision:
@@ -72,14 +72,14 @@ class Questions:
 
 
 asking: ContextVar[Questions | None] = ContextVar("stepwell_asking", default=None)
-"""Where the turn asks whose approver is called."""
+"""The questions of the turn whose approver is called."""
 
 
 async def ask_in_notebook(invocation: ToolInvocation) -> Decision:
     """An approver that asks in the notebook where the turn is shown: ``Agent(…, approver=ask_in_notebook)``.
 
-    The tool's card there has buttons to run it, to run it with other arguments, and to deny it. Where there is no notebook
-    with widgets, the answer is no, with the reason.
+    The tool's card there has buttons to run the tool, to run it with other arguments, and to deny it. Without a
+    notebook with widgets the call is denied, with the reason.
     """
     questions = asking.get()
     if questions is None or not has_widgets():
@@ -88,11 +88,11 @@ async def ask_in_notebook(invocation: ToolInvocation) -> Decision:
 
 
 def in_notebook() -> bool:
-    """Whether a Jupyter kernel runs this; IPython's shell in a terminal takes plain lines."""
+    """Returns whether a Jupyter kernel runs this; IPython's shell in a terminal takes plain lines."""
     shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
     return shell is not None and hasattr(shell, "kernel")
 
 
 def has_widgets() -> bool:
-    """Whether a notebook runs this that can have widgets."""
+    """Returns whether a notebook that can have widgets runs this."""
     return in_notebook() and importlib.util.find_spec("anywidget") is not None

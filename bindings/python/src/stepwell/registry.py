@@ -1,4 +1,4 @@
-"""Many runs at once: which run owns which thread, and which inputs come too late."""
+"""The owners of threads: which run owns which thread, and which inputs are stale."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from .errors import translates
 
 @names_arguments
 class RunRegistry(RegistryCalls):
-    """Which run owns which thread, what the user looks at, and what is unread. It starts nothing and calls nobody back.
+    """The runs of an app: which run owns which thread, what the user looks at, and what is unread. It makes no
+    callbacks.
 
-    A thread has one owner at most. Whoever registers takes it over, and the handle before is stale: check the handle with
-    whatever the run's network, tools and timers bring, and drop what comes with a stale one. Every call is one step that
-    no other call comes between, from any thread. A call with a stale handle raises ``StaleError``. A mere id names the
-    thread of an app that has one server and no rooms.
+    A thread has at most one owner. Registering a run takes the thread over and makes the previous handle stale: check
+    the handle of everything that the run's network, tools and timers bring, and drop what has a stale handle. Every
+    call is atomic, from any thread. A call with a stale handle raises ``StaleError``. For an app with one server and no
+    rooms, an id alone names the thread.
     """
 
     def __init__(self) -> None:
@@ -24,12 +25,12 @@ class RunRegistry(RegistryCalls):
 
     @classmethod
     def restore(cls, snapshot: str) -> RunRegistry:
-        """A registry that was stored: what ``snapshot`` gave."""
+        """Restores a registry from what ``snapshot`` returned."""
         return cls.of(translates(_ffi.RunRegistry.restore)(snapshot))
 
     @classmethod
     def of(cls, registry: _ffi.RunRegistry) -> RunRegistry:
-        """The library's registry as one of ours."""
+        """Converts the library's registry to ours."""
         made = cls.__new__(cls)
         made._registry = registry
         return made

@@ -1,4 +1,5 @@
-"""Tools, approvals, requests and whatever else a turn asks of the app, on the event loop that the turn was begun on."""
+"""Tools, approvals, requests and other work that a turn asks of the app, on the event loop that the turn was begun
+on."""
 
 from __future__ import annotations
 
@@ -30,45 +31,45 @@ from .transport import HttpClient, send
 logger = logging.getLogger("stepwell")
 
 Decision = bool | str | Mapping[str, Json]
-"""What the user says to a tool that asks to run: ``True``, ``False``, or a reason why not, for the model to read; or
-the arguments to run it with, in the place of the model's. Arguments that do not fit the tool count as no."""
+"""The user's decision on a tool call: ``True``, ``False``, or a reason to deny it, for the model to read; or the
+arguments to run it with instead of the model's. Arguments that do not fit the tool count as a denial."""
 
 Approver = Callable[[ToolInvocation], Decision | Awaitable[Decision]]
 """Asks the user whether a tool may run."""
 
 Answerer = Callable[[ToolInvocation, Question], Json | Awaitable[Json]]
-"""Asks the user what a running tool wants to know: gives the answer, which fits ``question.schema``. ``None``, or an
+"""Asks the user a running tool's question: returns the answer, which fits ``question.schema``. ``None``, or an
 ``AnswerDeclined`` with the reason, if there is none."""
 
 RunSource = Callable[[NewRun], str | Awaitable[str]]
-"""Creates a run, and gives its id. What it raises is what the turn fails with."""
+"""Creates a run, and returns its id. An exception fails the turn."""
 
 Authorized = str | Authorization
 """A key, or a key and headers."""
 
 CredentialSource = Callable[[CredentialRequest], Authorized | Awaitable[Authorized]]
-"""Gives the key, or a key and headers, of each request. It is asked before each, so it keeps what it got as long as that is
-good. What it raises is what the turn fails with."""
+"""Returns the key, or a key and headers, of each request. It is called before each request, so it should cache what is
+still valid. An exception fails the turn."""
 
 InstructionsSource = Callable[[InstructionsRequest], str | Awaitable[str]]
-"""Makes the instructions of a turn, before its first request. What it raises is what the turn fails with."""
+"""Makes the instructions of a turn, before its first request. An exception fails the turn."""
 
 Kept = Trimmed | Sequence[str] | None
-"""What is kept of a conversation: the ids of its messages, such as ``overflow.newest(0.5)``, or those with a summary of the
-others; ``None`` if it cannot be shortened."""
+"""What is kept of a conversation: the ids of its messages, such as ``overflow.newest(0.5)``, or those with a summary of
+the others; ``None`` if the conversation cannot be shortened."""
 
 Trimmer = Callable[[ContextOverflow, list[dict[str, Json]]], Kept | Awaitable[Kept]]
-"""Shortens a conversation that does not fit the model's context: it is given what does not fit, and its AG-UI messages."""
+"""Shortens a conversation that does not fit the model's context, from the overflow and its AG-UI messages."""
 
 OutputDecoder = Callable[[Json], object]
-"""Decodes a typed answer into the app's own type. What it raises, or an awaitable that it gives, is what the model is told
-that does not fit: the answer is asked for again."""
+"""Decodes a typed answer into the app's own type. An exception, also of a returned awaitable, is the model's reason to
+answer again."""
 
 
 class TurnRunner(_ffi.TaskRunner):
-    """Carries out what one turn asks of the app, in the context of whoever began it.
+    """Carries out a turn's requests to the app, in the context of the caller that began the turn.
 
-    Its public methods are called on other threads. Whatever the app's code raises ends that call only, but for
+    The public methods are called on other threads. An exception of the app's code ends that call only, except for
     ``KeyboardInterrupt``, which is for the whole program, and cancellation.
     """
 
@@ -90,9 +91,9 @@ class TurnRunner(_ffi.TaskRunner):
         base_url: str | None,
     ) -> None:
         self.loop = loop
-        """Where the app's code runs."""
+        """The event loop of the app's code."""
         self.questions = Questions()
-        """The approvals that wait where the turn is shown."""
+        """The approvals that wait in the view of the turn."""
         self._context = contextvars.copy_context()
         self._tools = {tool.name: tool for tool in tools}
         self._approver = approver
@@ -106,11 +107,11 @@ class TurnRunner(_ffi.TaskRunner):
         self._instructions = instructions
         self._hooks = {name_of(hook): hook for hook in hooks}
         self.is_shared = False
-        """Whether several turns have it: each is then ended by its name."""
+        """Whether several turns have the runner: each is then ended by its name."""
         self.bugs: dict[str | None, BaseException] = {}
-        """What a tool raised that whoever waits for its turn is to get, by the turn's name."""
+        """A tool's exceptions that the caller waiting for the turn should get, by the turn's name."""
         self.turns: dict[str | None, weakref.ref[_ffi.Turn]] = {}
-        """Its turns: to stop one."""
+        """The turns of the runner: to stop one."""
         self._tool_errors = tool_errors
         self._base_url = base_url
         self._running: dict[int, asyncio.Task[None]] = {}
@@ -127,19 +128,19 @@ class TurnRunner(_ffi.TaskRunner):
         self._on_loop(self._begin, task.id(), self._ask_approval, task)
 
     def ask_user(self, task: _ffi.QuestionTask) -> None:
-        """Asks the user what a running tool wants to know."""
+        """Asks the user the question of a running tool."""
         self._on_loop(self._begin, task.id(), self._ask_user, task)
 
     def create_run(self, task: _ffi.CreateRunTask) -> None:
-        """Has a run created."""
+        """Creates a run."""
         self._on_loop(self._begin, task.id(), self._create_run, task)
 
     def trim_context(self, task: _ffi.TrimContextTask) -> None:
-        """Has a conversation shortened."""
+        """Shortens a conversation."""
         self._on_loop(self._begin, task.id(), self._trim_context, task)
 
     def decode_output(self, task: _ffi.DecodeOutputTask) -> None:
-        """Has a typed answer decoded."""
+        """Decodes a typed answer."""
         self._on_loop(self._begin, task.id(), self._decode_output, task)
 
     def give_credentials(self, task: _ffi.CredentialsTask) -> None:
@@ -147,11 +148,11 @@ class TurnRunner(_ffi.TaskRunner):
         self._on_loop(self._begin, task.id(), self._give_credentials, task)
 
     def run_hook(self, task: _ffi.HookTask) -> None:
-        """Has a hook look."""
+        """Calls a hook."""
         self._on_loop(self._begin, task.id(), self._run_hook, task)
 
     def make_instructions(self, task: _ffi.InstructionsTask) -> None:
-        """Has a turn's instructions made."""
+        """Makes a turn's instructions."""
         self._on_loop(self._begin, task.id(), self._make_instructions, task)
 
     def send_request(self, task: _ffi.HttpTask) -> None:
@@ -159,7 +160,7 @@ class TurnRunner(_ffi.TaskRunner):
         self._on_loop(self._begin, task.id(), self._send_request, task)
 
     def cancel(self, task: int) -> None:
-        """Stops what was begun."""
+        """Stops a task."""
         try:
             self._on_loop(self._stop, task)
         except _ffi.CallbackError:
@@ -177,7 +178,7 @@ class TurnRunner(_ffi.TaskRunner):
         if self.is_shared and isinstance(given, (_ffi.ToolTask, _ffi.ApprovalTask, _ffi.QuestionTask)):
             self._of[task] = given.invocation().turn
         if None in self._over or self._of.get(task) in self._over:
-            # It was on its way here when the turn ended.
+            # The task was on its way here when the turn ended.
             self._of.pop(task, None)
             return
         running: asyncio.Task[None] = self._context.copy().run(
@@ -192,13 +193,14 @@ class TurnRunner(_ffi.TaskRunner):
         self._stopping.discard(task)
 
     def _stop(self, task: int) -> None:
-        # Once: what cleans up after itself must not be interrupted at that.
+        # Only once: cleanup must not be interrupted.
         if task in self._running and task not in self._stopping:
             self._stopping.add(task)
             self._running[task].cancel()
 
     async def end(self, turn: str | None) -> None:
-        """Stops what still runs for a turn that is over, and waits until it has ended; ``None`` if there is one turn only."""
+        """Stops what still runs for a finished turn, and waits until it has ended; ``None`` if there is one turn
+        only."""
         try:
             is_here = asyncio.get_running_loop() is self.loop
         except RuntimeError:
@@ -240,7 +242,7 @@ class TurnRunner(_ffi.TaskRunner):
             task.fail(_ffi.ToolFailureKind.CANCELLED, "the program was interrupted")
             raise
         except BaseException as error:
-            # Also `SystemExit`, of argparse say: it would end the loop's thread.
+            # Also `SystemExit`, of argparse say, which would end the loop's thread.
             logger.error("the tool %r failed", invocation.name, exc_info=True)
             tool_bugs.report(self._base_url, invocation.name, error)
             if self._tool_errors == "raise":
@@ -249,7 +251,7 @@ class TurnRunner(_ffi.TaskRunner):
             task.fail(_ffi.ToolFailureKind[ToolFailureKind.PANICKED.name], message)
 
     def _stop_for(self, task: int, error: BaseException) -> None:
-        """Stops the turn of a tool that raised this."""
+        """Stops the turn of a tool that raised this error."""
         turn = self._of.get(task)
         self.bugs.setdefault(turn, error)
         stopped = self.turns.get(turn, lambda: None)()
@@ -396,7 +398,7 @@ class TurnRunner(_ffi.TaskRunner):
 async def _told(
     task: Any, failed: str, code: Callable[[Any], Any], request: object, finish: Callable[[Any], object]
 ) -> None:
-    """Answers a task with what the app's code gives, now or when it is awaited, or with what it raises."""
+    """Answers a task with the result of the app's code, awaited if need be, or with its exception."""
     try:
         given = code(request)
         if inspect.isawaitable(given):

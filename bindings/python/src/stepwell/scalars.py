@@ -1,4 +1,4 @@
-"""Values of the standard library that JSON has no form of its own for, and the text that stands for each."""
+"""Values of the standard library that JSON has no form for, and the text that represents each."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from ._record import Json
 
 
 class Scalar(NamedTuple):
-    """How values of a type stand in JSON."""
+    """The JSON form of a type's values."""
 
     schema: dict[str, Json]
-    """Its JSON Schema."""
+    """The JSON Schema of the type."""
     to_json: Callable[[Any], Json]
-    """A value as JSON."""
+    """Converts a value to JSON."""
     from_json: Callable[[Json], Any]
-    """Raises ``ValueError`` for what is no such value."""
+    """Converts JSON to a value; raises ``ValueError`` if it does not fit."""
 
 
 def _text(value: Json) -> str:
@@ -94,7 +94,7 @@ def _base64(value: bytes) -> str:
 
 _BASE64: dict[str, Json] = {"type": "string", "contentEncoding": "base64"}
 
-# A datetime is a date: the first that fits counts.
+# A datetime is a date: the first type that fits counts.
 _SCALARS: dict[type, Scalar] = {
     datetime.datetime: Scalar({"type": "string", "format": "date-time"}, datetime.datetime.isoformat, _datetime),
     datetime.date: Scalar({"type": "string", "format": "date"}, datetime.date.isoformat, _date),
@@ -108,7 +108,7 @@ _SCALARS: dict[type, Scalar] = {
 
 
 def of_type(kind: Any) -> Scalar | None:
-    """How values of this type stand in JSON, if it is one of these."""
+    """Returns the JSON form of values of this type, if it is one of these."""
     if kind in _SCALARS:
         return _SCALARS[kind]
     if isinstance(kind, type) and issubclass(kind, pathlib.PurePath):
@@ -117,6 +117,6 @@ def of_type(kind: Any) -> Scalar | None:
 
 
 def of_value(value: object) -> Scalar | None:
-    """How this value stands in JSON, if it is one of these."""
+    """Returns the JSON form of this value, if its type is one of these."""
     found = of_type(type(value))
     return found or next((scalar for kind, scalar in _SCALARS.items() if isinstance(value, kind)), None)

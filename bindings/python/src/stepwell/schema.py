@@ -55,7 +55,7 @@ Arguments = dict[str, tuple[Any, Any]]
 
 
 def schema_of_arguments(arguments: Arguments, descriptions: Mapping[str, str]) -> Schema:
-    """The JSON Schema of a function's arguments."""
+    """Returns the JSON Schema of a function's arguments."""
     builder = _Builder()
     properties: dict[str, Schema] = {}
     required: list[str] = []
@@ -72,15 +72,15 @@ def schema_of_arguments(arguments: Arguments, descriptions: Mapping[str, str]) -
 
 
 def schema_of(hint: Any, where: str) -> Schema:
-    """The JSON Schema of a type; ``where`` says in errors what is of it."""
+    """Returns the JSON Schema of a type; ``where`` names its place in errors."""
     builder = _Builder()
     return builder.finished(builder.schema(hint, where))
 
 
 def arguments_of(function: Callable[..., Any], *, has_schema: bool = False) -> Arguments:
-    """The hint and the default of each argument that a model can give.
+    """Returns the hint and the default of each argument that a model can supply.
 
-    With a schema of its own the function may take ``**arguments``: the schema says what they are.
+    With ``has_schema`` the function may take ``**arguments``: its own schema describes them.
     """
     name = getattr(function, "__name__", repr(function))
     given = function.keywords if isinstance(function, functools.partial) else {}
@@ -122,7 +122,7 @@ def arguments_of(function: Callable[..., Any], *, has_schema: bool = False) -> A
 
 
 def _named(hint: Any) -> Any:
-    """What stands behind a name for a type: a `NewType`, a `type` statement, `List` without its items."""
+    """Resolves a name for a type: a `NewType`, a `type` statement, `List` without its items."""
     while True:
         if hasattr(hint, "__supertype__"):
             hint = hint.__supertype__
@@ -135,7 +135,7 @@ def _named(hint: Any) -> Any:
 
 
 class _Builder:
-    """Makes schemas; types that hold themselves are put aside, to be referred to."""
+    """Builds schemas; recursive types become definitions, to be referred to."""
 
     def __init__(self) -> None:
         self._open: list[type] = []
@@ -245,7 +245,7 @@ class _Field:
 
 
 def fields_of(kind: type) -> list[_Field]:
-    """The fields of a dataclass, a NamedTuple or a TypedDict that JSON can give."""
+    """Returns the fields of a dataclass, a NamedTuple or a TypedDict that JSON can supply."""
     hints = fields_hints(kind)
     if is_named_tuple(kind):
         defaults: dict[str, Any] = getattr(kind, "_field_defaults")
@@ -281,7 +281,7 @@ def has_fields(kind: Any) -> bool:
 
 
 def own_doc(kind: type) -> str:
-    """What a class says of itself; not what it inherits, nor the signature that a dataclass writes."""
+    """Returns a class's own docstring; not an inherited one, nor the signature that a dataclass writes."""
     doc = inspect.cleandoc(kind.__dict__.get("__doc__") or "")
     return "" if doc.startswith(f"{kind.__name__}(") or doc in ("An enumeration.", tuple.__doc__) else doc
 
@@ -311,9 +311,9 @@ def _with_default(schema: Schema, default: Any) -> Schema:
 
 
 def jsonable(value: Any) -> Json:
-    """A value as JSON can have it: what has fields is an object, enums are their values, sets and tuples arrays.
+    """Converts a value to JSON: what has fields is an object, enums are their values, sets and tuples arrays.
 
-    Raises ``TypeError`` for what has no such form.
+    Raises ``TypeError`` for a value without such a form.
     """
     if value is None or type(value) in (str, int, float, bool):
         return value
@@ -339,7 +339,7 @@ def jsonable(value: Any) -> Json:
 
 
 def from_json(hint: Any, value: Json) -> Any:
-    """The value of a type, from JSON that fits the type's schema."""
+    """Returns the value of a type, from JSON that fits the type's schema."""
     hint = _named(hint)
     if _is_hashable(hint) and hint in _WITHOUT_TYPE or isinstance(hint, typing.TypeVar):
         return value
@@ -399,7 +399,7 @@ def from_json(hint: Any, value: Json) -> Any:
 def _chosen(members: collections.abc.Iterable[Any], value: Json) -> Any:
     for member in members:
         stands_for = jsonable(member)
-        # `True == 1`, and neither is the other.
+        # `True == 1`, but they are different values here.
         if stands_for == value and isinstance(stands_for, bool) == isinstance(value, bool):
             return member
     raise ValueError(f"{value!r} is none of {[jsonable(member) for member in members]}")
@@ -414,7 +414,7 @@ def _is_hashable(hint: Any) -> bool:
 
 
 def _from_union(arguments: tuple[Any, ...], value: Json) -> Any:
-    """The first member that the value fits."""
+    """Returns the value of the first member that the JSON fits."""
     for argument in arguments:
         try:
             return from_json(argument, value)

@@ -1,4 +1,4 @@
-"""Shows a turn while it goes on: in a notebook as a widget or as Markdown, elsewhere as lines."""
+"""Shows a turn while it runs: in a notebook as a widget or as Markdown, elsewhere as lines."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ _INTERVAL = 0.1
 """The shortest time between two drawings in a notebook, in seconds: more than ten a second clog its connection."""
 
 _SECOND = 1.0
-"""How often a view is drawn that tells how long something takes, in seconds."""
+"""The interval at which a view that shows elapsed time is drawn, in seconds."""
 
 _BYTES = 500_000
-"""What is drawn in a second, at most: Jupyter's server drops what is over a million."""
+"""The most bytes that are drawn in a second: Jupyter's server drops more than a million."""
 
 
 class Shown:
-    """A turn that is shown. It goes on by itself; await it for how it ended, in this cell or a later one."""
+    """A turn that is shown. The turn runs by itself; await it for its end, in this cell or a later one."""
 
     def __init__(self, turn: Turn, task: asyncio.Task[Finished]) -> None:
         self.turn = turn
-        """The turn: to cancel or to ``plot`` it, say. Its events are the view's."""
+        """The turn: to cancel or to ``plot`` it, say. Its events belong to the view."""
         self._task = task
 
     def __await__(self) -> Generator[Any, None, Finished]:
@@ -49,14 +49,14 @@ class Shown:
         return f"Shown({self.turn!r})"
 
     def _ipython_display_(self) -> None:
-        """As the result of a cell it shows nothing more."""
+        """Shows nothing more as the result of a cell."""
 
 
 class Screen(Protocol):
-    """Where a turn is shown."""
+    """The place where a turn is shown."""
 
     shows_pictures: bool
-    """Whether it takes the turn's messages when a tool has given a result: they have its pictures."""
+    """Whether the screen takes the turn's messages after a tool's result: they have the result's pictures."""
 
     def took(self, event: ev.Event) -> None:
         """Takes an event."""
@@ -68,10 +68,10 @@ class Screen(Protocol):
         """How long the next event may take before the screen must be drawn, in seconds."""
 
     def draw(self) -> None:
-        """Draws what has come, and how long it takes."""
+        """Draws what has arrived, and the elapsed time."""
 
     def close(self, timeline: Sequence[Span]) -> None:
-        """The turn is over, or nobody waits for it any more."""
+        """Closes the screen: the turn is over, or no caller waits for it any more."""
 
 
 @overload
@@ -83,10 +83,12 @@ def show(turn: SyncTurn, *, file: TextIO | None = None, widget: bool | None = No
 
 
 def show(turn: Turn | SyncTurn, *, file: TextIO | None = None, widget: bool | None = None) -> Shown | Finished:
-    """Shows a turn while it streams, and gives how it ended: ``await show(agent.send("Hi"))``, ``show(agent.send_sync("Hi"))``.
+    """Shows a turn while it streams, and returns how it ended: ``await show(agent.send("Hi"))``,
+    ``show(agent.send_sync("Hi"))``.
 
-    In a notebook that is text and tool cards in the cell's output; elsewhere lines on ``file``, standard output if
-    ``None``. A cell that ends with ``show(agent.send("Hi"))``, without ``await``, is done at once, and the turn goes on.
+    In a notebook it shows text and tool cards in the cell's output; elsewhere lines on ``file``, standard output if
+    ``None``. A cell that ends with ``show(agent.send("Hi"))``, without ``await``, is done at once, and the turn
+    continues.
 
     Args:
         turn: What ``send`` or ``send_sync`` gave.
@@ -110,7 +112,7 @@ def show(turn: Turn | SyncTurn, *, file: TextIO | None = None, widget: bool | No
     if isinstance(turn, SyncTurn):
         return _show_sync(turn, screen)
     task = asyncio.create_task(_show(turn, screen))
-    # The event loop itself would let go of it.
+    # The event loop itself keeps no reference to the task.
     _tasks.add(task)
     task.add_done_callback(_tasks.discard)
     return Shown(turn, task)
@@ -205,7 +207,7 @@ def display_once(finished: Finished) -> None:
 
 
 def _cell() -> object:
-    """The number of the notebook's cell that runs."""
+    """Returns the number of the notebook's current cell."""
     shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
     return getattr(shell, "execution_count", None)
 
@@ -216,7 +218,7 @@ def _display() -> Callable[..., Any]:
 
 
 class Pace:
-    """When a view in a notebook is drawn: soon after something has come, and while something takes long."""
+    """The times when a notebook's view is drawn: soon after something has arrived, and while something takes long."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
@@ -225,28 +227,28 @@ class Pace:
         self._is_dirty = False
 
     def came(self) -> bool:
-        """Something is to be drawn. Whether that is due."""
+        """Notes that something should be drawn. Returns whether the drawing is due."""
         self._is_dirty = True
         return self._clock() - self._drawn >= self._interval
 
     def patience(self, is_waiting: bool) -> float | None:
-        """How long it may take until the next drawing."""
+        """Returns the time until the next drawing."""
         if self._is_dirty:
             return max(0.0, self._drawn + self._interval - self._clock())
         return _SECOND if is_waiting else None
 
     def drawing(self) -> None:
-        """A drawing begins."""
+        """Notes that a drawing begins."""
         self._is_dirty = False
         self._drawn = self._clock()
 
     def drew(self, size: int) -> None:
-        """A drawing of this many bytes is done. It takes no more than a fifth of the time."""
+        """Notes that a drawing of this many bytes is done. Drawings take no more than a fifth of the time."""
         self._interval = max(_INTERVAL, 4 * (self._clock() - self._drawn), size / _BYTES)
 
 
 class _Notebook:
-    """Draws the whole view again and again in one output."""
+    """Draws the complete view repeatedly in one output."""
 
     shows_pictures = True
 
@@ -317,7 +319,7 @@ class _Terminal:
         return None
 
     def draw(self) -> None:
-        """All is there already."""
+        """Does nothing: all text is written already."""
 
     def close(self, timeline: Sequence[Span]) -> None:
         if self._in_line:

@@ -1,4 +1,4 @@
-"""Sessions: the threads of a store, and what the user is shown of them."""
+"""Sessions: the threads of a store, and how the user sees them."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ from .stores import (
 
 
 def session_view(turns: Sequence[TurnRecord], turn: str | None = None) -> SessionView:
-    """A session of stored turns, on the path to ``turn``, or without one on the path that ends last.
+    """Returns a session from stored turns, on the path to ``turn``, or without one on the path that ends last.
 
-    For apps that store what a ``RunMachine`` gives them by themselves; a ``SessionStore`` has ``view``.
+    For apps that themselves store what a ``RunMachine`` emits; a ``SessionStore`` has ``view``.
     """
     view: SessionView = lift(translates(_ffi.session_view)(lower(turns), turn))
     return view
 
 
 def conversation_of(turns: Sequence[TurnRecord], turn: str | None = None) -> list[dict[str, Json]]:
-    """The conversation of stored turns, for the next run to begin with: AG-UI messages, oldest first."""
+    """Returns the conversation of stored turns, for the next run to begin with: AG-UI messages, oldest first."""
     messages: list[dict[str, Json]] = translates(_ffi.conversation_of)(lower(turns), turn)
     return messages
 
@@ -45,9 +45,9 @@ def conversation_of(turns: Sequence[TurnRecord], turn: str | None = None) -> lis
 class SessionStore:
     """A store for agents, and the sessions in it: their list, each with its turns and messages.
 
-    A thread is a tree of turns: a message that is edited and sent again makes a sibling. A session is one path of it:
-    the one to the turn that is named, or the one that ends last. A mere id names the thread of an app that has one
-    server and no rooms.
+    A thread is a tree of turns: a message that is edited and sent again makes a sibling. A session is one path of the
+    tree: the path to a given turn, or the one that ends last. For an app with one server and no rooms, an id alone
+    names the thread.
     """
 
     def __init__(self, store: Store) -> None:
@@ -63,40 +63,40 @@ class SessionStore:
         after: ThreadCursor | None = None,
         limit: int = 50,
     ) -> list[ThreadRecord]:
-        """Threads, the last used first."""
+        """Returns threads, the last used first."""
         listed: list[ThreadRecord] = await _lifted(
             self._here().threads(lower(ThreadQuery(server, room, after, limit)))
         )
         return listed
 
     async def thread(self, thread: ThreadKey | str) -> ThreadRecord | None:
-        """A thread; none if there is none."""
+        """Returns a thread; none if there is no such thread."""
         found: ThreadRecord | None = await _lifted(self._here().thread(lower(thread_key(thread))))
         return found
 
     async def turns(self, thread: ThreadKey | str) -> list[TurnView]:
-        """All turns of a thread, in the order in which they began: its tree, by their parents."""
+        """Returns all turns of a thread, in the order in which they began: its tree, by their parents."""
         turns: list[TurnView] = await _lifted(self._here().turns(lower(thread_key(thread))))
         return turns
 
     async def view(self, thread: ThreadKey | str, turn: str | None = None) -> SessionView:
-        """A thread as the user is shown it, on the path to ``turn``."""
+        """Returns a thread as the user sees it, on the path to ``turn``."""
         view: SessionView = await _lifted(self._here().view(lower(thread_key(thread)), turn))
         return view
 
     async def messages(self, thread: ThreadKey | str, turn: str | None = None) -> list[dict[str, Json]]:
-        """The conversation on the path to ``turn``: AG-UI messages, oldest first."""
+        """Returns the conversation on the path to ``turn``: AG-UI messages, oldest first."""
         messages: list[dict[str, Json]] = await _lifted(self._here().messages(lower(thread_key(thread)), turn))
         return messages
 
     async def rename_thread(self, thread: ThreadKey | str, title: str) -> None:
-        """Gives a thread a title. It does not count as use."""
+        """Gives a thread a title. A new title does not count as use."""
         await _lifted(self._here().rename_thread(lower(thread_key(thread)), title))
 
     async def delete_thread(self, thread: ThreadKey | str) -> bool:
-        """Deletes a thread with all that it holds; whether there was one.
+        """Deletes a thread with all that it holds, and returns whether there was one.
 
-        A thread that an agent has is better deleted by ``Agent.delete_thread``, which stops its turn first.
+        Delete a thread that an agent has with ``Agent.delete_thread``, which stops the thread's turn first.
         """
         deleted: bool = await _lifted(self._here().delete_thread(lower(thread_key(thread))))
         return deleted
@@ -108,7 +108,7 @@ class SessionStore:
         return self._inner
 
     def on(self, loop: asyncio.AbstractEventLoop) -> _ffi.SessionStore:
-        """The library's store; the ``async`` methods of an app's run on this event loop."""
+        """Returns the library's store; the ``async`` methods of an app's store run on this event loop."""
         self._process.check()
         if self._app is None:
             return self._inner
@@ -123,7 +123,7 @@ async def _lifted(telling: Coroutine[Any, Any, Any]) -> Any:
 
 
 class MemoryStore(SessionStore):
-    """A store in memory: it is gone with the process."""
+    """A store in memory, which is gone with the process."""
 
     def __init__(self) -> None:
         self._app = None
@@ -133,7 +133,7 @@ class MemoryStore(SessionStore):
 
 @names_arguments
 class SqliteStore(SessionStore):
-    """A store in a file of its own, by the SQLite that is built in::
+    """A store in a file of its own, with the built-in SQLite::
 
         agent = Agent(provider="openai", model="gpt-4o-mini", key=key, store=await SqliteStore.open("chats.db"))
     """
@@ -145,6 +145,6 @@ class SqliteStore(SessionStore):
 
     @classmethod
     async def open(cls, path: str | os.PathLike[str]) -> SqliteStore:
-        """Opens a file, or makes it. Beside it lie ``-wal`` and ``-shm``."""
+        """Opens a file, or creates it. SQLite keeps ``-wal`` and ``-shm`` alongside it."""
         OwnProcess("store")
         return cls(await told(_ffi.SessionStore.open_sqlite(os.fspath(path))))

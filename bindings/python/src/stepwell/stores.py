@@ -1,8 +1,8 @@
-"""Where an agent's turns are kept: in a file, in memory, or in a database of the app's own.
+"""The stores of an agent's turns: in a file, in memory, or in the app's own database.
 
-A database of the app's own is a :class:`Store`; ``Agent(store=…)`` takes one, or a :class:`SqliteStore`, or a
-:class:`MemoryStore`. What the agent raises of it is a ``StoreFailedError``; the exceptions of this module are what a
-store itself raises.
+The app's own database is a :class:`Store`; ``Agent(store=…)`` takes one, or a :class:`SqliteStore`, or a
+:class:`MemoryStore`. For a failing store the agent raises a ``StoreFailedError``; a store itself raises the exceptions
+of this module.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ T = TypeVar("T")
 
 
 class StoreError(Exception):
-    """Why a store did not do what it was asked to. Nothing has changed, unless it says otherwise.
+    """Why a store refused a request or failed. Unless an error says otherwise, nothing has changed.
 
-    Any other exception of a store counts as one that may pass: the call is tried again.
+    Any other exception of a store counts as temporary: the call is retried.
     """
 
     def __init__(self, message: str, **fields: Any) -> None:
@@ -37,7 +37,7 @@ class StoreError(Exception):
 
 
 class Stale(StoreError):
-    """The turn has another owner by now: the writer stops, and leaves the turn alone."""
+    """The turn has another owner by now: the writer should stop, and leave the turn alone."""
 
     def __init__(self, turn: str, *, given: int, current: int) -> None:
         super().__init__(f"{turn!r} is of generation {current}, not {given}", turn=turn, given=given, current=current)
@@ -58,21 +58,21 @@ class Exists(StoreError):
 
 
 class Closed(StoreError):
-    """The turn has come to its end, which stands."""
+    """The turn is over, and its end is final."""
 
     def __init__(self, turn: str) -> None:
         super().__init__(f"the turn {turn!r} has ended", turn=turn)
 
 
 class Gap(StoreError):
-    """Something before it is missing."""
+    """Blocks or events before this one are missing."""
 
     def __init__(self, turn: str, *, given: int, next: int) -> None:
         super().__init__(f"{given} of {turn!r} is beyond {next}, the next", turn=turn, given=given, next=next)
 
 
 class Conflict(StoreError):
-    """The number is taken by another content."""
+    """The number belongs to another content."""
 
     def __init__(self, turn: str, *, number: int) -> None:
         super().__init__(f"{number} of {turn!r} is stored with another content", turn=turn, number=number)
@@ -97,48 +97,50 @@ class Refused(StoreError):
 
 
 class Full(StoreError):
-    """There is no room left. It is tried again."""
+    """There is no room left. The call is retried."""
 
 
 class ReadOnly(StoreError):
-    """It may be read only."""
+    """The store is read-only."""
 
 
 class Unavailable(StoreError):
-    """It cannot be reached, or is locked by another program. It is tried again; the write may have been done."""
+    """The store cannot be reached, or is locked by another program. The call is retried; the write may have been
+    done."""
 
 
 class TooNew(StoreError):
-    """It was made by a later version of this program."""
+    """The store was made by a later version of this program."""
 
 
 class Damaged(StoreError):
-    """What it holds cannot be read."""
+    """The store's data cannot be read."""
 
 
 class Other(StoreError):
-    """Something else went wrong inside of it. It is tried again."""
+    """Another failure of the store. The call is retried."""
 
 
 class Store(abc.ABC):
-    """A database of the app's own, as the store of an agent's threads.
+    """The app's own database, as the store of an agent's threads.
 
-    A store holds threads; a thread holds a tree of turns; a turn holds its blocks in sequence, its status, the checkpoint
-    that it can be revived from, and the log of what the user was shown of it. It is written by one owner at a time.
+    A store holds threads; a thread holds a tree of turns; a turn holds its blocks in sequence, its status, the
+    checkpoint to revive it from, and the log of what the user was shown. A turn has one writing owner at a time.
 
-    Each method is one transaction: it is done as a whole or not at all, also if it is cancelled on the way; what it has
-    said to be done is still there after the process was killed. A method that cannot do what it is asked to raises the
-    ``StoreError`` that says why.
+    Each method is one transaction: it is done completely or not at all, even if it is cancelled midway, and what the
+    method has confirmed survives the death of the process. A method that fails raises the ``StoreError`` that gives the
+    reason.
 
-    A method may be ``async``: then it runs on the event loop of whoever uses the store, several at once. Plain methods
-    run one after the other, on a thread that the store has for itself.
+    A method may be ``async``: then it runs on the caller's event loop, several at once. Plain methods run one after the
+    other, on a thread of the store's own.
 
     Names that are too long or hold a NUL, and batches whose numbers do not fit, never reach the store.
     """
 
     @abc.abstractmethod
     def begin_turn(self, turn: NewTurn) -> int | Awaitable[int]:
-        """Begins a turn, and its thread if that is new; its status is streaming. Gives its generation, 1.
+        """Begins a turn, and its thread if that is new; the turn's status is streaming. Returns the turn's generation,
+        1.
 
         ``Busy`` if another turn of the thread is unfinished, ``Exists`` if the thread has a turn of this id, ``NoTurn``
         if there is no such parent.
@@ -148,17 +150,17 @@ class Store(abc.ABC):
     def claim(self, turn: TurnKey, seen: int, owner: str) -> Claimed | Awaitable[Claimed]:
         """Makes ``owner`` the owner of an unfinished turn, if its generation is still ``seen``: compare-and-swap.
 
-        Gives the new generation, one more, and the checkpoint to go on from. ``Stale`` if somebody else claimed it first,
-        ``Closed`` if it has come to its end, ``NoTurn``.
+        Returns the new generation, one higher, and the checkpoint to continue from. ``Stale`` if another owner claimed
+        the turn first, ``Closed`` if the turn is over, ``NoTurn``.
         """
 
     @abc.abstractmethod
     def persist(self, turn: TurnKey, generation: int, batch: PersistBatch) -> None | Awaitable[None]:
         """Stores blocks, status, outcome and checkpoint.
 
-        Blocks that are stored already must be the same ones, and change nothing: a batch may come again, alone or as a
-        part of a longer one. The newer checkpoint takes the place of the older; a turn that is closed keeps none. A batch
-        that closes a turn which has just that end already changes nothing.
+        Blocks that are stored already must be the same, and change nothing: a batch may be sent again, alone or as a
+        part of a longer one. The newer checkpoint replaces the older; a closed turn has none. A batch that closes a
+        turn with the end that the turn already has changes nothing.
 
         ``Stale`` if ``generation`` is not the turn's, ``Gap`` if blocks are missing before the first, ``Conflict`` if
         one is stored with another content, ``Closed`` if the turn has ended otherwise, ``NoTurn``.
@@ -166,33 +168,33 @@ class Store(abc.ABC):
 
     @abc.abstractmethod
     def unfinished(self, owner: str | None) -> Sequence[Unfinished] | Awaitable[Sequence[Unfinished]]:
-        """The turns that have not come to their end, oldest first: all, or those that ``owner`` has."""
+        """Returns the unfinished turns, oldest first: all, or those that ``owner`` has."""
 
     @abc.abstractmethod
     def turn(self, turn: TurnKey) -> TurnRecord | None | Awaitable[TurnRecord | None]:
-        """A turn with its blocks; none if there is none."""
+        """Returns a turn with its blocks; none if there is no such turn."""
 
     @abc.abstractmethod
     def turns(self, thread: ThreadKey) -> Sequence[TurnRecord] | Awaitable[Sequence[TurnRecord]]:
-        """All turns of a thread, in the order in which they began; none if there is no such thread."""
+        """Returns all turns of a thread, in the order in which they began; none if there is no such thread."""
 
     @abc.abstractmethod
     def thread(self, thread: ThreadKey) -> ThreadRecord | None | Awaitable[ThreadRecord | None]:
-        """A thread; none if there is none."""
+        """Returns a thread; none if there is no such thread."""
 
     @abc.abstractmethod
     def threads(self, query: ThreadQuery) -> Sequence[ThreadRecord] | Awaitable[Sequence[ThreadRecord]]:
-        """Threads, the last used first, then by server, room and thread."""
+        """Returns threads, the last used first, then by server, room and thread."""
 
     @abc.abstractmethod
     def rename_thread(self, thread: ThreadKey, title: str) -> None | Awaitable[None]:
-        """Gives a thread a title. It does not count as use. ``NoThread``."""
+        """Gives a thread a title. A new title does not count as use. ``NoThread``."""
 
     @abc.abstractmethod
     def delete_thread(self, thread: ThreadKey) -> bool | Awaitable[bool]:
-        """Deletes a thread with all that it holds; whether there was one.
+        """Deletes a thread with all that it holds, and returns whether there was one.
 
-        The owner of an unfinished turn of it hears ``NoTurn`` at its next write.
+        The owner of an unfinished turn of the thread gets ``NoTurn`` at the next write.
         """
 
     def append_events(
@@ -201,35 +203,37 @@ class Store(abc.ABC):
         """Appends to the log of what the user is shown of a turn; the first of ``events`` gets the index ``first``.
 
         An agent keeps no such log: it is for hosts that serve turns to others, so a store need not have one. As for
-        blocks, what is there already must be the same and changes nothing. The owner may still append when the turn is
-        closed. ``Stale``, ``Gap``, ``Conflict``, ``NoTurn``.
+        blocks, events that are stored already must be the same, and change nothing. The owner may still append when the
+        turn is closed. ``Stale``, ``Gap``, ``Conflict``, ``NoTurn``.
         """
         raise Refused("this store keeps no log of events")
 
     def events(
         self, turn: TurnKey, after: int | None, limit: int
     ) -> Sequence[LoggedEvent] | Awaitable[Sequence[LoggedEvent]]:
-        """What was shown of a turn after the event ``after``, or from the beginning: ``limit`` at most. ``NoTurn``."""
+        """Returns what was shown of a turn after the event ``after``, or from the beginning: ``limit`` events at most.
+        ``NoTurn``."""
         return []
 
     def event_log(self, turn: TurnKey) -> EventLog | Awaitable[EventLog]:
-        """How long the log of a turn is, and how much of it was acknowledged. ``NoTurn``."""
+        """Returns how long the log of a turn is, and how much of it was acknowledged. ``NoTurn``."""
         return EventLog(0, None)
 
     def acknowledge(self, turn: TurnKey, index: int) -> None | Awaitable[None]:
-        """The user has seen the events up to and including ``index``. It never goes back. ``Gap``, ``NoTurn``."""
+        """Records that the user has seen the events up to and including ``index``, which never decreases. ``Gap``,
+        ``NoTurn``."""
         raise Refused("this store keeps no log of events")
 
 
 def thread_key(thread: ThreadKey | str) -> ThreadKey:
-    """A thread's key; a mere id is that of an app that has one server and no rooms."""
+    """Returns a thread's key; for an app with one server and no rooms, an id alone names the thread."""
     return ThreadKey(thread) if isinstance(thread, str) else thread
 
 
 _CALL: Any = _ffi.StoreCall
 _ANSWER: Any = _ffi.StoreAnswer
 
-# What the library asks, the method that does it, and what its result is called in the answer.
+# The library's request, the method that handles it, and the name of its result in the answer.
 _CALLS: dict[Any, tuple[str, Any, str | None]] = {
     _CALL.BEGIN_TURN: ("begin_turn", _ANSWER.GENERATION, "generation"),
     _CALL.CLAIM: ("claim", _ANSWER.CLAIMED, "claimed"),
@@ -249,20 +253,21 @@ _CALLS: dict[Any, tuple[str, Any, str | None]] = {
 
 
 class PlainThread:
-    """The thread for a store's plain methods, begun when it is first needed."""
+    """The thread for a store's plain methods, started when it is first needed."""
 
     def __init__(self) -> None:
         self._thread: ThreadPoolExecutor | None = None
 
     def submit(self, work: Callable[..., object], *arguments: Any) -> None:
-        """Has work done after what was submitted before."""
+        """Runs work after what was submitted before."""
         if self._thread is None:
             self._thread = ThreadPoolExecutor(1, "stepwell-store")
         self._thread.submit(work, *arguments)
 
 
 class StoreRunner(_ffi.StoreRunner):
-    """Carries out the calls of an app's store in the context of whoever uses it, ``async`` methods on one loop. Its public methods are called on other threads."""
+    """Carries out the calls of an app's store in the caller's context, ``async`` methods on one loop. The public
+    methods are called on other threads."""
 
     def __init__(self, store: Store, plain: PlainThread, loop: asyncio.AbstractEventLoop | None) -> None:
         self._store = store

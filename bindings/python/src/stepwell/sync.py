@@ -1,4 +1,4 @@
-"""Turns for programs without an event loop, and for notebook cells that do not want to await."""
+"""Turns for programs without an event loop, and for notebook cells without await."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ T = TypeVar("T")
 
 
 class _LoopThread:
-    """One event loop in a thread of its own, for all turns of the process that have none."""
+    """One event loop in its own thread, for all turns of the process that have none."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -43,7 +43,7 @@ class _LoopThread:
         self._interrupt: KeyboardInterrupt | None = None
 
     def wait_for(self, work: Coroutine[Any, Any, T]) -> T:
-        """Runs it on the loop and waits; whoever breaks off the waiting, Ctrl-C say, breaks off the work."""
+        """Runs the work on the loop and waits; interrupting the wait, with Ctrl-C say, stops the work."""
         return self.wait(self.begin(work))
 
     def begin(self, work: Coroutine[Any, Any, T]) -> Future[T]:
@@ -78,7 +78,7 @@ class _LoopThread:
         return result
 
     def _run(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Whatever a tool raises ends no turn but its own; ``KeyboardInterrupt`` is for those who wait."""
+        """An exception of a tool ends only its own turn; ``KeyboardInterrupt`` is for the waiting threads."""
         while True:
             try:
                 loop.run_forever()
@@ -116,26 +116,26 @@ class _LoopThread:
         if thread.is_alive():
             asyncio.run_coroutine_threadsafe(wind_up(), loop)
             thread.join(2.0)
-        # Not closed: a call from Stepwell's threads may still come, and would find it so.
+        # The loop is not closed: a late call from Stepwell's threads would fail on a closed one.
 
 
 _thread = _LoopThread()
 
 if hasattr(os, "register_at_fork"):
-    # A fork has the loop, but not its thread.
+    # A forked process has the loop, but not its thread.
     os.register_at_fork(after_in_child=_thread.__init__)  # type: ignore[misc]
 
 
 @names_arguments
 class SyncTurn(Iterator[Event]):
-    """A turn under way, for a plain ``for`` loop; ``Agent.send_sync`` gives it.
+    """A turn under way, for a plain ``for`` loop; ``Agent.send_sync`` returns it.
 
-    The loop raises a ``TurnError`` after the last event if the answer is not whole; a loop over
+    The loop raises a ``TurnError`` after the last event if the answer is incomplete; a loop over
     ``turn.events(raise_on_error=False)`` does not.
 
     The turn is cancelled by ``cancel``, by Ctrl-C, and by dropping the last reference to it. Leaving a loop over
-    ``agent.send_sync(…)`` drops it; a turn that has a name goes on, so write ``with agent.send_sync(…) as turn``. Its async
-    tools run on an event loop of Stepwell's own, in another thread.
+    ``agent.send_sync(…)`` drops it; a turn that has a name continues, so write ``with agent.send_sync(…) as turn``. The
+    turn's async tools run on an event loop of Stepwell's own, in another thread.
     """
 
     def __init__(self, begin: Callable[[], Turn]) -> None:
@@ -148,7 +148,7 @@ class SyncTurn(Iterator[Event]):
         self._raises = False
         self._asked: Future[list[Event]] | None = None
         self.outcome: Outcome | None = None
-        """How it ended, once that event has come."""
+        """How the turn ended, once that event has come."""
 
     def __repr__(self) -> str:
         return f"SyncTurn(outcome={self.outcome!r})"
@@ -175,13 +175,14 @@ class SyncTurn(Iterator[Event]):
         return event
 
     def events(self, *, raise_on_error: bool = True) -> Iterator[Event]:
-        """As ``Turn.events``: with ``raise_on_error=False`` the loop ends however the turn ended."""
+        """Returns the events as ``Turn.events`` does: with ``raise_on_error=False`` the loop ends however the turn
+        ended."""
         return self if raise_on_error else iter(self._next, None)
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Waits until an event is there, and says whether one is: there is none after the last.
+        """Waits for an event, and returns whether there is one: after the last event there is none.
 
-        Raises ``TimeoutError`` when none has come in ``timeout`` seconds; the turn goes on.
+        Raises ``TimeoutError`` if no event comes in ``timeout`` seconds; the turn continues.
         """
         if not self._ready and not self._over:
             self._asked = self._asked or _thread.begin(self._turn.more())
@@ -211,14 +212,14 @@ class SyncTurn(Iterator[Event]):
         return finished
 
     def _broke_off(self, error: BaseException) -> None:
-        """Ctrl-C: a process that ends now must not have a turn that still calls into Python."""
+        """Handles Ctrl-C: a process that ends now must not have a turn that still calls into Python."""
         if not isinstance(error, Exception):
             self._turn.cancel()
             with contextlib.suppress(Exception):
                 _thread.begin(self._turn.finish()).result(2.0)
 
     def cancel(self) -> None:
-        """Stops the turn: its tools are stopped, its connection is closed. The events up to its end still come."""
+        """Stops the turn and its tools, and closes its connection. The events up to the turn's end still arrive."""
         self._turn.cancel()
 
     def cancel_call(self, tool_call_id: str) -> None:

@@ -21,33 +21,33 @@ from .outcomes import TokenUsage
 
 @dataclasses.dataclass
 class Span:
-    """What took time in a turn. Times are in seconds since the turn's first event, as this program saw its events."""
+    """A span of a turn. Times are in seconds since the turn's first event, as this program saw its events."""
 
     kind: Literal["model", "approval", "tool"]
     """Whether the model answered, the user was asked, or a tool ran."""
     name: str
     """The tool's name; ``hop 0`` and so on for the model."""
     hop: int
-    """The hop it belongs to, from 0."""
+    """The hop of the span, from 0."""
     start: float
-    """When it began."""
+    """When the span began."""
     end: float | None = None
-    """When it ended; ``None`` while it goes on."""
+    """When the span ended; ``None`` while it continues."""
     usage: TokenUsage | None = None
-    """Of the model: what the hop cost. ``None`` while that is not known, or where events were read too late to tell."""
+    """The hop's cost, for the model. ``None`` while it is not known, or if events were read too late to know."""
 
     @property
     def seconds(self) -> float | None:
-        """How long it took."""
+        """The length of the span."""
         return None if self.end is None else self.end - self.start
 
 
 _STREAMED = (ToolCallStatus.STREAMING, ToolCallStatus.PENDING)
-"""What a call is before the hop's stream is over."""
+"""The status of a call before the hop's stream is over."""
 
 
 class Timeline:
-    """Makes the spans of a turn's events."""
+    """Builds the spans from a turn's events."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self.spans: list[Span] = []
@@ -66,7 +66,7 @@ class Timeline:
         return at - self._start
 
     def take(self, events: Sequence[Event]) -> bool:
-        """Takes in events that came together. Whether the cost so far is now that of the hops that are over."""
+        """Takes events that came together. Returns whether the cost so far is now that of the finished hops."""
         marks = [event for event in events if type(event) in _MARKS]
         if not marks:
             return False
@@ -84,18 +84,18 @@ class Timeline:
                 self._is_over = True
                 for span in self.spans:
                     span.end = at if span.end is None else span.end
-        # Where more has come since the hop began, it may be over already, and its cost in the sum.
+        # If more events have come since the hop began, it may be over already, with its cost in the sum.
         return isinstance(marks[-1], HopStarted) and bool(self._uncounted)
 
     def count(self, usage: TokenUsage) -> None:
-        """Takes in what the hops that are over have cost."""
+        """Adds the cost of the finished hops."""
         if len(self._uncounted) == 1:
             self._uncounted[0].usage = _difference(usage, self._counted)
         self._uncounted.clear()
         self._counted = usage
 
     def count_all(self, usage: TokenUsage) -> None:
-        """Takes in what the turn has cost, if all its events were seen."""
+        """Adds the turn's cost, if all its events were seen."""
         if self._is_over:
             self.count(usage)
 

@@ -1,4 +1,4 @@
-"""What a tool may know of its call, and say and ask while it runs."""
+"""The context of a tool's call: what the tool may know, report and ask."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 class ToolContext(Generic[D]):
-    """Who calls a tool: a parameter with this annotation is given it, and the model is not asked for it::
+    """The context of a call: a parameter with this annotation gets it, and is hidden from the model::
 
         @tool
         async def ship(context: ToolContext[Depot], parcel: str) -> str:
@@ -28,8 +28,8 @@ class ToolContext(Generic[D]):
 
         agent = Agent(…, tools=[ship], deps=Depot("Bergen"), answerer=ask_the_user)
 
-    Its methods can be called on any thread, so that plain functions have them too. ``ToolContext(deps=…)`` makes one for
-    the tests of a tool: what it reports is shown to nobody, and what it asks has no answer.
+    The methods can be called on any thread, so that plain functions have them too. ``ToolContext(deps=…)`` makes one
+    for the tests of a tool: its reports are shown to no user, and its questions have no answer.
     """
 
     def __init__(self, deps: D = None) -> None:  # type: ignore[assignment]
@@ -42,7 +42,7 @@ class ToolContext(Generic[D]):
 
     @classmethod
     def of(cls, context: _ffi.ToolContext, deps: D, loop: asyncio.AbstractEventLoop) -> ToolContext[D]:
-        """Of a call in a turn."""
+        """Creates the context of a call in a turn."""
         made = cls(deps)
         made.invocation = lift(context.invocation())
         made._context = context
@@ -79,26 +79,26 @@ class ToolContext(Generic[D]):
 
     @property
     def attempt(self) -> int:
-        """1, and one more for each time that an idempotent tool is run again since its process died."""
+        """1, and one higher each time that an idempotent tool is run again because its process died."""
         return self.invocation.attempt
 
     @property
     def is_cancelled(self) -> bool:
-        """Whether nobody waits for the call any more; for plain functions that take long. An async tool is cancelled."""
+        """Whether the result is no longer wanted; for plain functions that take long. An async tool is cancelled."""
         return self._context is not None and self._context.is_cancelled()
 
     def report(self, fraction: float | None = None, message: str = "") -> None:
-        """Says how far the call has come, from 0 to 1 if that is known, and what it does now: ``ToolProgress``.
+        """Reports the call's progress, from 0 to 1 if that is known, and what the call is doing: ``ToolProgress``.
 
-        Of what an app is too slow to show, the last is shown.
+        For an app that is too slow to show every report, only the last is shown.
         """
         if self._context is not None:
             self._context.report(None if fraction is None else float(fraction), message)
 
     def partial(self, result: Any) -> None:
-        """Shows what there is of the result so far, in the place of what was shown before: ``ToolPartialResult``.
+        """Shows a partial result, which replaces the previous one: ``ToolPartialResult``.
 
-        The model is told the result alone. One of more than 256 KiB is not shown.
+        The model gets only the final result. A partial result of more than 256 KiB is not shown.
         """
         from .media import shown
 
@@ -117,9 +117,9 @@ class ToolContext(Generic[D]):
     async def ask(self, message: str, kind: Any = str) -> Any:
         """Asks the user, and waits for the answer, which is of the type ``kind``: ``bool``, ``Literal["S", "M"]``, a dataclass …
 
-        ``None`` if there is none: the agent has no ``answerer``, the user would not, or was not there in time. The tool's own
-        time stands still meanwhile. An idempotent tool that is run again after a crash and asks the same is given the answer
-        of before.
+        ``None`` if there is no answer: the agent has no ``answerer``, the user declined, or was not there in time. The
+        tool's own clock is paused meanwhile. An idempotent tool that is run again after a crash and asks the same
+        question gets the earlier answer.
         """
         schema = schema_of(kind, "an answer")
         if self._context is None:
@@ -139,12 +139,12 @@ class ToolContext(Generic[D]):
     def ask_sync(self, message: str, kind: Any) -> Any: ...
 
     def ask_sync(self, message: str, kind: Any = str) -> Any:
-        """As ``ask``, for a plain function, which has a thread of its own."""
+        """Asks as ``ask`` does, for a plain function, which has its own thread."""
         if self._loop is None:
             return None
         return asyncio.run_coroutine_threadsafe(self.ask(message, kind), self._loop).result()
 
 
 def is_context(hint: Any) -> bool:
-    """Whether a parameter with this hint is given the context."""
+    """Whether a parameter with this hint gets the context."""
     return hint is ToolContext or typing.get_origin(hint) is ToolContext

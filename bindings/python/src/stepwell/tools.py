@@ -28,10 +28,10 @@ R = TypeVar("R")
 
 
 class Tool(Generic[P, R]):
-    """A function that the model may ask for. It can still be called like the function that it was made from.
+    """A function that the model may ask for. It can still be called like the original function.
 
-    One made of a method is a method: ``agent = Agent(…, tools=[shop.order])``, where ``order`` of the class ``Shop`` is
-    a tool. The model is not asked for ``self``.
+    A tool made from a method is a method: ``agent = Agent(…, tools=[shop.order])``, where ``order`` of the class
+    ``Shop`` is a tool. The model is not asked for ``self``.
     """
 
     @checks_arguments
@@ -67,11 +67,11 @@ class Tool(Generic[P, R]):
         contexts = [argument for argument, (hint, _) in self._arguments.items() if is_context(hint)]
         self._contexts = {argument: self._arguments.pop(argument) for argument in contexts}
         self.name: str = str(getattr(function, "__name__", type(function).__name__)) if name is None else name
-        """What the model calls it by."""
+        """The name that the model calls the tool by."""
         self.description: str = said.description if description is None else description
-        """What it does and when to use it, for the model."""
+        """What the tool does and when to use it, for the model."""
         self.parameters: Schema = dict(parameters or {})
-        """The JSON Schema of its arguments."""
+        """The JSON Schema of the arguments."""
         if self._kind is classmethod:
             self._take_off_first()
         elif parameters is None:
@@ -79,20 +79,22 @@ class Tool(Generic[P, R]):
         self.requires_approval = requires_approval
         """Whether the user must allow each call."""
         self.idempotent = idempotent
-        """Whether running it twice does no more than running it once. Only such a tool is run again after a crash."""
+        """Whether running the tool twice does no more than running it once. Only such a tool is run again after a
+        crash."""
         self.repeatable = repeatable
-        """Whether asking again with the same arguments makes sense; else the model is told when it goes in a circle."""
+        """Whether asking again with the same arguments makes sense; a model that repeats another tool's call is
+        warned."""
         self.timeout = timeout
-        """The longest it may take, in seconds; the run's own limit if ``None``."""
+        """The longest that the tool may take, in seconds; the run's own limit if ``None``."""
 
     def __set_name__(self, owner: type, name: str) -> None:
-        # A tool of a function elsewhere, which a class has as an attribute, stays that tool.
+        # A tool made from a function elsewhere, which a class has as an attribute, stays that tool.
         own = f"{owner.__qualname__}.{name}" == getattr(self._function, "__qualname__", "")
         if own and self._kind not in (classmethod, staticmethod):
             self._take_off_first()
 
     def _take_off_first(self) -> None:
-        """The first argument is what the method is of."""
+        """Removes the first argument, which is the object of the method."""
         self._is_bound = False
         self._arguments = dict(list(self._arguments.items())[1:])
         if not self._has_own_parameters:
@@ -133,15 +135,15 @@ class Tool(Generic[P, R]):
         return f"Tool({self.name!r})"
 
     async def run(self, arguments: Mapping[str, Json], context: ToolContext[Any] | None = None) -> str | Parts:
-        """Runs the tool with arguments from the model, and gives what the model is to see.
+        """Runs the tool with arguments from the model, and returns the result for the model.
 
-        A parameter of the type ``ToolContext`` is given ``context``, or one of no turn if there is none.
+        A parameter of the type ``ToolContext`` gets ``context``, or a context without a turn if there is none.
 
-        A plain function runs in a thread of its own, so it may block. Where nobody waits for it any more, since it has
-        taken too long, say, the thread goes on by itself, and the end of the program does not wait for it. A result that
-        is no string is written as JSON; media are parts, alone or in a list or tuple with others: what ``image`` and the like
-        make, PIL images, matplotlib figures.
-        Arguments that fit the schema but not the types, as a validator may have it, raise ``ToolError``.
+        A plain function runs in its own thread, so it may block. When its result is no longer wanted, after a timeout,
+        say, the thread continues by itself, and the end of the program does not wait for it. A result that is no string
+        is written as JSON; media are parts, alone or in a list or tuple with others: what ``image`` and the like
+        return, PIL images, matplotlib figures. Arguments that fit the schema but not the types, as a validator may have
+        it, raise ``ToolError``.
         """
         given = {name: self._given(name, value) for name, value in arguments.items()}
         for name in self._contexts:
@@ -165,7 +167,7 @@ class Tool(Generic[P, R]):
             raise ToolError(f"the argument `{name}` does not fit: {error}") from error
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
-        """The tool's name, what it does and its arguments, for a notebook."""
+        """Returns the tool's name, description and arguments, for a notebook."""
         return mimebundle_of_tool(self.name, self.description, self.parameters)
 
 
@@ -189,8 +191,8 @@ def tool(
 def tool(function: Callable[..., Any] | None = None, /, **settings: Any) -> Any:
     """Makes a function a tool.
 
-    A parameter of the type ``ToolContext`` is given who calls; the model is not asked for it.
-    The JSON Schema of its arguments comes from the type hints, what the model is told of them from the docstring::
+    A parameter of the type ``ToolContext`` gets the call's context; the model is not asked for it. The JSON Schema of
+    the arguments comes from the type hints, their descriptions from the docstring::
 
         @tool
         async def get_weather(city: str, unit: Literal["C", "F"] = "C") -> str:
@@ -200,10 +202,10 @@ def tool(function: Callable[..., Any] | None = None, /, **settings: Any) -> Any:
                 city: The city's name.
             \"\"\"
 
-    Both plain and async functions will do, and methods, which are tools of their object. Arguments and results may be of
-    the standard library's common types (dates, ``Decimal``, ``UUID``, enums, dataclasses …), and of whatever Pydantic can
-    read where an app has it. A result may be a picture, too: ``image("…")``, a PIL image, a matplotlib figure, or a list with
-    some. With settings: ``@tool(requires_approval=True)``.
+    Plain and async functions can be tools, and methods, which are tools of their object. Arguments and results may be
+    of the standard library's common types (dates, ``Decimal``, ``UUID``, enums, dataclasses …), and of types that
+    Pydantic can read, if the app has it. A result may be a picture, too: ``image("…")``, a PIL image, a matplotlib
+    figure, or a list with some. With settings: ``@tool(requires_approval=True)``.
 
     Args:
         function: The function.
@@ -222,7 +224,7 @@ def tool(function: Callable[..., Any] | None = None, /, **settings: Any) -> Any:
 
 
 async def _in_thread(function: Callable[..., Any], given: dict[str, Any]) -> Any:
-    """Calls a function in a thread of its own: a pool's threads may all wait for what only another could do."""
+    """Calls a function in its own thread: the threads of a pool may all wait for work that only another could do."""
     called: Future[Any] = Future()
     context = contextvars.copy_context()
 
@@ -231,7 +233,7 @@ async def _in_thread(function: Callable[..., Any], given: dict[str, Any]) -> Any
         try:
             result = context.run(function, **given)
         except StopIteration:
-            # A future cannot hold it: whoever waits would wait for ever.
+            # A future cannot hold this exception: its waiter would wait for ever.
             called.set_exception(RuntimeError("the tool raised StopIteration"))
         except BaseException as error:
             called.set_exception(error)
@@ -248,7 +250,7 @@ def _gives_one_by_one(function: object) -> bool:
 
 
 def as_tool(function: Tool[..., Any] | Callable[..., Any]) -> Tool[..., Any]:
-    """The tool that a function is, or is made."""
+    """Returns the tool that a function is, or becomes."""
     if isinstance(function, types.MethodType) and isinstance(function.__func__, Tool):
         # `@classmethod` over `@tool`.
         function = function.__func__._of_class(function.__self__)

@@ -4,7 +4,8 @@
 
     stepwell.tracing.instrument()
 
-It needs ``opentelemetry-api`` (``pip install stepwell[tracing]``); where the spans go, the app's own tracer provider says.
+It needs ``opentelemetry-api`` (``pip install stepwell[tracing]``); the app's own tracer provider decides where the
+spans go.
 """
 
 from __future__ import annotations
@@ -30,33 +31,33 @@ SCHEMA_URL = "https://opentelemetry.io/schemas/gen-ai/1.42.0"
 """The schema that the names of spans and attributes follow."""
 
 _MOST_REMEMBERED = 4096
-"""So many spans that are over are known as such: a tool may be stopped just before it begins."""
+"""The number of finished spans that are remembered: a tool may be stopped just before it begins."""
 
 __all__ = ["SCHEMA_URL", "FinishedSpan", "instrument", "on_span"]
 
 
 @dataclass(frozen=True)
 class FinishedSpan:
-    """A span that is over: a turn, one request to its model, or one call of a tool."""
+    """A finished span: a turn, one request to its model, or one call of a tool."""
 
     trace_id: str
-    """The trace: 32 hexadecimal digits. All spans of a turn are of one."""
+    """The trace: 32 hexadecimal digits. All spans of a turn belong to one trace."""
     span_id: str
     """The span: 16 hexadecimal digits."""
     parent_span_id: str | None
-    """The span that it is a part of."""
+    """The parent span."""
     name: str
-    """What it is called: ``invoke_agent``, ``chat gpt-4o-mini``, ``execute_tool get_weather``."""
+    """The name: ``invoke_agent``, ``chat gpt-4o-mini``, ``execute_tool get_weather``."""
     is_request: bool
-    """Whether it is a request to a server, the model's, and not work of the app."""
+    """Whether the span is a request to a server, the model's, and not work of the app."""
     started: int
-    """When it began, in nanoseconds since the Unix epoch."""
+    """When the span began, in nanoseconds since the Unix epoch."""
     ended: int
-    """When it was over, in nanoseconds since the Unix epoch."""
+    """When the span ended, in nanoseconds since the Unix epoch."""
     attributes: dict[str, Json]
-    """What is known of it."""
+    """The attributes."""
     error: str | None
-    """What kind of error it ended with, if it did."""
+    """The kind of error that the span ended with, if any."""
 
 
 def on_span(
@@ -65,22 +66,23 @@ def on_span(
     content: bool = False,
     parent: Callable[[], tuple[str, str] | None] = lambda: None,
 ) -> None:
-    """Gives each span to ``sink`` when it is over, the parts of a turn before the turn, on a thread that does nothing else.
+    """Passes each finished span to ``sink``, the parts of a turn before the turn, on a thread that does nothing else.
 
-    With ``content`` the agents that are made from now on tell what was said too: instructions, messages, arguments and
-    results. ``parent`` is asked as a turn begins for the span of the app's own that it is a part of: the ids of its trace and of
-    itself, in hexadecimal digits.
+    With ``content`` the agents that are created from now on report content too: instructions, messages, arguments and
+    results. ``parent`` is called as a turn begins, and returns the app's span that the turn is a part of: the ids of
+    its trace and of the span, in hexadecimal digits.
 
-    Raises ``MisuseError`` where spans go somewhere already: it is to be called once.
+    Raises ``MisuseError`` if spans go somewhere already: call it only once.
     """
     if not _ffi.trace_to(_Sink(sink, parent), content):
         raise MisuseError("spans go somewhere already", "call `instrument` or `on_span` once, as the program begins")
 
 
 def instrument(*, tracer_provider: TracerProvider | None = None, content: bool = False) -> None:
-    """Gives each turn to OpenTelemetry, as a part of the span that is current as the turn begins.
+    """Sends each turn to OpenTelemetry, as a part of the span that is current as the turn begins.
 
-    Spans that a tool makes, of a database or of a turn of its own, are parts of the span ``execute_tool``. The provider is the app's global one if none is given. ``content`` is as in ``on_span``.
+    Spans that a tool creates, of a database or of a turn of its own, are parts of the span ``execute_tool``. Without
+    ``tracer_provider`` the app's global one is used. ``content`` is as in ``on_span``.
     """
     try:
         from opentelemetry import context as contexts
@@ -91,10 +93,10 @@ def instrument(*, tracer_provider: TracerProvider | None = None, content: bool =
     tracer = trace.get_tracer("stepwell", tracer_provider=tracer_provider, schema_url=SCHEMA_URL)
 
     lock = threading.Lock()
-    # The app's spans with turns in them that are not over, and how many; and the parts of such turns.
+    # The app's spans with unfinished turns in them, and the number of turns; and the parts of such turns.
     around: dict[tuple[int, int], tuple[trace.SpanContext, int]] = {}
     parts: dict[str, list[FinishedSpan]] = {}
-    # Spans of tools that run and of their turns, which have begun; and the ids of those that are over, the last ones.
+    # Spans of running tools and of their turns; and the ids of finished ones, the last ones.
     begun: dict[str, trace.Span] = {}
     over: deque[str] = deque(maxlen=_MOST_REMEMBERED)
 
@@ -108,7 +110,7 @@ def instrument(*, tracer_provider: TracerProvider | None = None, content: bool =
         return trace.format_trace_id(context.trace_id), trace.format_span_id(context.span_id)
 
     def begin(spans: list[dict[str, Json]]) -> trace.Span | None:
-        """The span of a tool, and before it that of its turn."""
+        """Starts the span of a tool, and before it that of its turn."""
         within: Any = Context()
         own: trace.Span | None = None
         with lock:
@@ -144,7 +146,7 @@ def instrument(*, tracer_provider: TracerProvider | None = None, content: bool =
             contexts.detach(token)
 
     def of_the_app(span: FinishedSpan) -> Any:
-        """The context in which a turn began."""
+        """Returns the context in which a turn began."""
         key = int(span.trace_id, 16), int(span.parent_span_id or "0", 16)
         with lock:
             if key not in around:
@@ -174,14 +176,14 @@ def instrument(*, tracer_provider: TracerProvider | None = None, content: bool =
     def sink(span: FinishedSpan) -> None:
         context = of_the_app(span)
         if context is None and span.parent_span_id is not None and span.span_id not in begun:
-            # A tracer gives a span its id as it begins: the parts wait for the whole.
+            # A tracer gives a span its id as it begins: the parts wait for the turn.
             parts.setdefault(span.parent_span_id, []).append(span)
         else:
             tell(span, context or Context())
 
     on_span(sink, content=content, parent=parent)
     set_around(around_tool)
-    # Before the provider stops at the end of the program, which it was told before: the last spans are to reach it.
+    # Ends before the provider, which shuts down at the end of the program: the last spans should reach it.
     atexit.unregister(_ffi.shutdown)
     atexit.register(_ffi.shutdown)
 

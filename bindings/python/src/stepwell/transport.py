@@ -1,4 +1,4 @@
-"""Requests of an agent that the app's own HTTP client sends."""
+"""Sends an agent's requests with the app's own HTTP client."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any, Protocol, runtime_checkable
 from ._ffi import stepwell_ffi as _ffi
 
 TIMEOUT = (30.0, None, None, None)
-"""Seconds to connect; the answer takes as long as it takes: the turn has clocks of its own, see ``Timeouts``."""
+"""Seconds to connect; the answer has no limit here: the turn has its own clocks, see ``Timeouts``."""
 
 
 class HttpHeaders(Protocol):
     """The headers of an answer, as ``httpx.Headers``."""
 
     def multi_items(self) -> list[tuple[str, str]]:
-        """All of them, in order."""
+        """Returns all headers, in order."""
         ...
 
 
@@ -25,22 +25,22 @@ class HttpResponse(Protocol):
 
     @property
     def status_code(self) -> int:
-        """Its status."""
+        """The status."""
         ...
 
     @property
     def headers(self) -> HttpHeaders:
-        """Its headers."""
+        """The headers."""
         ...
 
     def aiter_bytes(self) -> AsyncIterator[bytes]:
-        """Its body, unpacked, as it comes."""
+        """Yields the body, unpacked, in chunks."""
         ...
 
 
 @runtime_checkable
 class HttpClient(Protocol):
-    """Sends an agent's requests: an ``httpx.AsyncClient``, or whatever has its ``stream``."""
+    """Sends an agent's requests: an ``httpx.AsyncClient``, or any object with its ``stream``."""
 
     def stream(
         self,
@@ -52,14 +52,14 @@ class HttpClient(Protocol):
         timeout: tuple[float | None, float | None, float | None, float | None],
         follow_redirects: bool,
     ) -> AbstractAsyncContextManager[HttpResponse]:
-        """Sends a request; its answer is there as soon as its headers are."""
+        """Sends a request; the answer is there as soon as its headers are."""
         ...
 
 
 async def send(client: HttpClient, request: Any, answer: Any) -> None:
-    """Sends a request, and hands its answer on, as long as it is wanted."""
+    """Sends a request, and passes its answer on, as long as it is wanted."""
     headers = [(header.name, header.value) for header in request.headers]
-    # The request holds the key, and nobody else is to have it.
+    # The request holds the key, which must not reach another server.
     streamed = client.stream(
         request.method, request.url, headers=headers, content=request.body, timeout=TIMEOUT, follow_redirects=False
     )

@@ -31,14 +31,15 @@ T = TypeVar("T")
 
 @names_arguments
 class Turn(AsyncIterator[Event]):
-    """A turn under way: iterate over it for its events, or await it for its whole answer.
+    """A turn under way: iterate over it for its events, or await it for its complete answer.
 
-    A loop over the turn raises a ``TurnError`` after the last event if the answer is not whole, as awaiting the turn does;
-    a loop over ``turn.events(raise_on_error=False)`` does not.
+    A loop over the turn raises a ``TurnError`` after the last event if the answer is incomplete, as awaiting the turn
+    does; a loop over ``turn.events(raise_on_error=False)`` does not.
 
-    The turn is cancelled by ``cancel``, by cancelling the task that waits for it, and by dropping the last reference to it.
-    Leaving a loop over ``agent.send(…)`` drops it; a turn that has a name goes on, so write ``async with agent.send(…) as
-    turn``. Where a task is cancelled or an ``async with`` is left, the turn's tools have ended before the caller goes on.
+    The turn is cancelled by ``cancel``, by cancelling the task that waits for it, and by dropping the last reference to
+    it. Leaving a loop over ``agent.send(…)`` drops it; a turn that has a name continues, so write ``async with
+    agent.send(…) as turn``. Where a task is cancelled or an ``async with`` is left, the turn's tools have ended before
+    the caller continues.
     """
 
     def __init__(
@@ -46,7 +47,7 @@ class Turn(AsyncIterator[Event]):
     ) -> None:
         self._turn = turn
         self._runner = runner
-        # Its name, if other turns have the same runner.
+        # The name, if other turns have the same runner.
         self._of = of
         runner.turns[of] = weakref.ref(turn)
         self._finishing: asyncio.Future[Finished] | None = None
@@ -59,7 +60,7 @@ class Turn(AsyncIterator[Event]):
         self._raises = False
         self._finished: Finished | None = None
         self.outcome: Outcome | None = None
-        """How it ended, once that event has come."""
+        """How the turn ended, once that event has come."""
 
     def __repr__(self) -> str:
         return f"Turn(outcome={self.outcome!r})"
@@ -88,7 +89,7 @@ class Turn(AsyncIterator[Event]):
         return event
 
     def events(self, *, raise_on_error: bool = True) -> AsyncIterator[Event]:
-        """The events one by one, as a loop over the turn itself gives them.
+        """Yields the events one by one, as a loop over the turn itself does.
 
         With ``raise_on_error=False`` the loop ends after the last event, ``Completed``, however the turn ended. Use it for
         a screen that shows a failure as one of its lines.
@@ -96,10 +97,10 @@ class Turn(AsyncIterator[Event]):
         return self if raise_on_error else _Events(self)
 
     async def more(self) -> list[Event]:
-        """Waits for the next event and gives it with all others that are there; none when the turn is over.
+        """Waits for the next event and returns it with all others that are ready; none when the turn is over.
 
-        For a screen that is drawn once for all that has come; a loop over the turn gives the same one by one. It does not
-        raise a ``TurnError``: the last event, ``Completed``, has the outcome.
+        For a screen that is drawn once for all ready events; a loop over the turn yields the same events one by one.
+        This method raises no ``TurnError``: the last event, ``Completed``, has the outcome.
         """
         if self._ready:
             events = list(self._ready)
@@ -127,17 +128,17 @@ class Turn(AsyncIterator[Event]):
         return [lift_event(event) for event in given]
 
     async def finish(self) -> Finished:
-        """Waits for the end, whatever is left of the events, and gives it however the turn ended.
+        """Waits for the end, whatever is left of the events, and returns it however the turn ended.
 
-        Awaiting the turn itself raises a ``TurnError`` where its answer is not whole.
+        Awaiting the turn itself raises a ``TurnError`` if its answer is incomplete.
 
-        Nobody sees what an AG-UI agent asks meanwhile: it is told that there is no answer, and where it asks once more, the
-        turn is cancelled. To answer, iterate over the turn and ``resume`` it.
+        Questions of an AG-UI agent are not shown to the user meanwhile: the agent is informed that there is no answer,
+        and if it asks again, the turn is cancelled. To answer, iterate over the turn and ``resume`` it.
         """
         if self._finished is None:
             there = self._there()
             if self._finishing is None:
-                # A task of its own: who stops waiting must still be able to wait for the turn's tools.
+                # A separate task: a caller that stops waiting must still be able to wait for the turn's tools.
                 self._finishing = asyncio.ensure_future(self._take_end(there))
             self._finished = await self._or_cancel(asyncio.shield(self._finishing))
         if isinstance(self._finished.outcome, Cancelled):
@@ -166,24 +167,25 @@ class Turn(AsyncIterator[Event]):
         return self._whole().__await__()
 
     async def detach(self) -> None:
-        """Lets the turn go on to its end without anyone watching. It can still be cancelled."""
+        """Lets the turn run to its end without a client. The turn can still be cancelled."""
         await self._there().detach()
 
     def cancel(self) -> None:
-        """Stops the turn: its tools are stopped, its connection is closed. The events up to its end still come.
+        """Stops the turn and its tools, and closes its connection. The events up to the turn's end still arrive.
 
-        ``await turn.finish()`` after it waits until the turn's tools have ended, their ``finally`` too.
+        ``await turn.finish()`` after it waits until the turn's tools have ended, including their ``finally``.
         """
         self._turn.cancel()
 
     async def cancel_call(self, tool_call_id: str) -> None:
-        """Stops one tool call, by the provider's id for it. The others go on, and the model is told."""
+        """Stops one tool call, by the provider's id for it. The other calls continue, and the model is informed."""
         await told(self._there().cancel_call(tool_call_id))
 
     async def finish_call(self, tool_call_id: str, result: object) -> None:
-        """Brings the result of a tool call, by the provider's id for it: of a deferred one, or of one that still runs.
+        """Supplies the result of a tool call, by the provider's id for it: of a deferred call, or of one that still
+        runs.
 
-        A result that is no string is written as JSON, but for media, as in ``Tool.run``.
+        A result that is no string is written as JSON, except for media, as in ``Tool.run``.
         """
         try:
             content = result_of(result)
@@ -198,16 +200,17 @@ class Turn(AsyncIterator[Event]):
     async def fail_call(
         self, tool_call_id: str, message: str, *, kind: ToolFailureKind = ToolFailureKind.ERROR
     ) -> None:
-        """As ``finish_call``, for a call that failed; the model is shown the message."""
+        """Reports that a call failed, as ``finish_call`` does; the model is shown the message."""
         await told(self._there().fail_call(tool_call_id, message, _ffi.ToolFailureKind[kind.name]))
 
     async def steer(
         self, text: Content | None = None, *parts: Content, message: Mapping[str, Json] | None = None
     ) -> str:
-        """Says something during the turn, without stopping it: text and media, or an AG-UI message. Gives the message's id.
+        """Sends a message during the turn, without stopping it: text and media, or an AG-UI message. Returns the
+        message's id.
 
-        The message waits until the next hop begins, and is answered in this turn: ``SteeringTaken`` says when. If it
-        cannot be taken in, ``SteeringRefused`` gives it back.
+        The message waits until the next hop begins, and is answered in this turn: ``SteeringTaken`` reports when. If
+        the turn cannot take the message, ``SteeringRefused`` returns it.
         """
         if text is not None and message is None:
             words, others = said("`text` of `Turn.steer`", text, parts)
@@ -221,31 +224,33 @@ class Turn(AsyncIterator[Event]):
         return str(message["id"])
 
     async def resume(self, answers: Mapping[str, Json]) -> None:
-        """Answers what the agent asked with ``Interrupted``, all of it, by their ids; ``None`` waves one away."""
+        """Answers all questions that the agent asked with ``Interrupted``, by their ids; ``None`` dismisses one."""
         await told(self._there().resume(entries(answers)))
 
     async def snapshot(self) -> str:
-        """The turn as text, as it stands, for ``Agent.revive``, in this process or a later one. It holds no key.
+        """Returns the current turn as text, for ``Agent.revive``, in this process or a later one. The text holds no
+        key.
 
-        A turn that goes on after its snapshot was taken may run tools that the snapshot knows nothing of: prefer
+        A turn that continues after its snapshot was taken may run tools that the snapshot does not know: prefer
         ``rested``.
         """
         snapshot: str = await told(self._there().snapshot())
         return snapshot
 
     async def suspend(self) -> str:
-        """Lets go of the turn without ending it, and gives it as text for ``Agent.revive``.
+        """Releases the turn without ending it, and returns it as text for ``Agent.revive``.
 
-        Its stream is closed, its tools are stopped, and its events end: best done once it has ``rested``. The thread stays
-        the turn's until it is revived or somebody sends on it. What the user typed and the turn had not taken in is dropped.
+        The turn's stream is closed, its tools are stopped, and its events end: best done once it has ``rested``. The
+        turn keeps the thread until it is revived or a message is sent on the thread. What the user typed and the turn
+        had not taken is dropped.
         """
         snapshot: str = await told(self._there().suspend())
         return snapshot
 
     async def begun(self) -> None:
-        """Waits until the turn has begun, or could not.
+        """Waits until the turn has begun, or has failed to.
 
-        With a store it stands there then, and is ``stored``; if not, ``store_trouble`` says why.
+        With a store, the turn is in the store then, and is ``stored``; if not, ``store_trouble`` gives the reason.
         """
         await self._there().begun()
 
@@ -257,46 +262,48 @@ class Turn(AsyncIterator[Event]):
 
     @property
     def store_trouble(self) -> str | None:
-        """What keeps the turn's writes waiting, or why it could not begin; ``None`` while nothing does.
+        """What delays the turn's writes, or why it could not begin; ``None`` while there is no delay.
 
-        A ``WarningEvent`` tells that it waits. How long is long enough is for the app to say, by ``cancel``.
+        A ``WarningEvent`` reports a delay. The app decides how long to wait, and calls ``cancel``.
         """
         return self._turn.store_trouble()
 
     @property
     def revived_from(self) -> list[dict[str, Json]] | None:
-        """The conversation from which a stored turn went on, once it has ``begun``: AG-UI messages, to show before its events.
+        """The conversation from which a stored turn continued, once it has ``begun``: AG-UI messages, to show before
+        its events.
 
-        ``None`` of a turn that began anew.
+        ``None`` for a new turn.
         """
         messages: list[dict[str, Json]] | None = self._turn.revived_from()
         return messages
 
     async def messages(self) -> list[dict[str, Json]]:
-        """The conversation in the middle of the turn: AG-UI messages, oldest first. Of one that is over the agent has it."""
+        """Returns the conversation in the middle of the turn: AG-UI messages, oldest first. For a finished turn the
+        agent has it."""
         messages: list[dict[str, Json]] = await told(self._there().messages())
         return messages
 
     async def shared_state(self) -> Json:
-        """The state shared with an AG-UI agent, in the middle of the turn."""
+        """Returns the state shared with an AG-UI agent, in the middle of the turn."""
         return await told(self._there().shared_state())
 
     async def interrupts(self) -> list[Interrupt]:
-        """What an AG-UI agent asks the user now, to be answered with ``resume``; nothing if it does not."""
+        """Returns what an AG-UI agent asks the user now, to be answered with ``resume``; nothing if it asks nothing."""
         interrupts: list[Interrupt] = lift(await told(self._there().interrupts()))
         return interrupts
 
     async def usage(self) -> TokenUsage:
-        """What the turn has cost so far, over all its hops."""
+        """Returns what the turn has cost so far, over all its hops."""
         usage: TokenUsage = lift(await told(self._there().usage()))
         return usage
 
     @property
     def partial_output(self) -> Json:
-        """What has come so far of a typed answer, as JSON: dicts and lists; ``None`` while nothing has.
+        """What has arrived of a typed answer, as JSON: dicts and lists; ``None`` while nothing has.
 
-        A text may still grow, and what is whole stays; nothing of it is checked yet. The event ``PartialOutput`` says that
-        there is more. What it takes grows with the answer, so ask for what is shown.
+        A text may still grow, and complete values stay; no value is checked yet. The event ``PartialOutput`` reports
+        that there is more. The cost grows with the answer, so ask only for what is shown.
         """
         return self._partial.value()
 
@@ -304,7 +311,7 @@ class Turn(AsyncIterator[Event]):
     def timeline(self) -> list[Span]:
         """When the model, the tools and the user's approvals began and ended, in order, and what each hop cost.
 
-        Of what was seen of the turn: it is empty where the turn was only awaited.
+        The timeline covers the events that were seen: it is empty if the turn was only awaited.
         """
         return self._timeline.spans
 
@@ -323,9 +330,10 @@ class Turn(AsyncIterator[Event]):
         return plot_of(self.timeline, self._timeline.now())
 
     async def rested(self) -> str:
-        """Waits until nothing but the user, or the result of a deferred call, can move the turn on; gives its ``snapshot``.
+        """Waits until the turn is idle: only the user, or the result of a deferred call, can continue it. Returns its
+        ``snapshot``.
 
-        The turn goes on in this process too, until it is let go of.
+        The turn stays in this process too, until it is released.
         """
         snapshot: str = await told(self._there().rested())
         return snapshot
@@ -356,7 +364,7 @@ class Turn(AsyncIterator[Event]):
         if self._finishing is not None:
             await asyncio.wait([self._finishing])
             if not self._finishing.cancelled():
-                # Who waits for the turn is given it.
+                # The caller that waits for the turn gets it.
                 self._finishing.exception()
         else:
             while events := await self._batch():

@@ -1,6 +1,6 @@
 """A turn as a widget of a notebook: what ``TurnCard`` shows, with buttons for approvals and to cancel.
 
-Python makes the HTML; the widget's script puts it on the page, and tells Python what was clicked.
+Python makes the HTML; the widget's script puts it on the page, and reports clicks to Python.
 """
 
 from __future__ import annotations
@@ -41,23 +41,23 @@ logger = logging.getLogger("stepwell")
 
 
 class TurnWidget(anywidget.AnyWidget):
-    """What the front end knows of a turn."""
+    """The front end's state of a turn."""
 
     _esm = Path(__file__).with_name("widget.js")
     _css = Path(__file__).with_name("widget.css")
 
     items: traitlets.List[dict[str, Json]] = traitlets.List().tag(sync=True)
-    """What is shown, piece by piece. It is changed in place, so that nothing is sent but by ``show``."""
+    """The items that are shown. The list is changed in place, so that only ``show`` sends anything."""
     is_running = traitlets.Bool(True).tag(sync=True)
-    """Whether the turn goes on."""
+    """Whether the turn continues."""
     status = traitlets.Unicode("").tag(sync=True)
-    """What a screen reader is to say."""
+    """The text for a screen reader."""
 
     is_heard = False
-    """Whether the front end has said that it takes changes; until then it is sent the whole."""
+    """Whether the front end has reported that it takes changes; until then it gets all items."""
 
     def show(self, items: list[dict[str, Json]]) -> int:
-        """Shows these pieces, and gives the size of what had to be sent."""
+        """Shows these items, and returns the size of what had to be sent."""
         before = self.items
         patch = [(at, item) for at, item in enumerate(items) if at >= len(before) or before[at] != item]
         if not patch and len(items) == len(before):
@@ -71,10 +71,10 @@ class TurnWidget(anywidget.AnyWidget):
 
 
 class WidgetScreen:
-    """Shows a turn in a widget; what was clicked comes on whatever thread the kernel has for it."""
+    """Shows a turn in a widget; clicks arrive on any thread of the kernel."""
 
     shows_pictures = True
-    """As ``Screen`` has it, and so have the methods."""
+    """The same field as in ``Screen``, and so are the methods."""
 
     def __init__(self, turn: Turn | SyncTurn, clock: Callable[[], float] = time.monotonic) -> None:
         self._turn = turn._turn if isinstance(turn, SyncTurn) else turn
@@ -123,20 +123,20 @@ class WidgetScreen:
             self._pace.drew(size)
 
     def close(self, timeline: Sequence[Span]) -> None:
-        """Puts in the widget's place what a notebook without widgets has: its file shows the same without a kernel."""
+        """Replaces the widget by what a notebook without widgets has: its file shows the same without a kernel."""
         with self._lock:
             self._runner.questions.changed = None
             self._view.take_timeline(timeline)
             self.draw()
             self._handle.update(self._view._repr_mimebundle_(), raw=True)
-            # A page that was loaded again meanwhile keeps the widget: the kernel's updates do not reach its outputs.
+            # A page that was reloaded meanwhile keeps the widget: the kernel's updates do not reach its outputs.
             self.widget.is_running = False
             self.widget.status = "The turn is over."
             self.widget.send_state("items")
             self.widget.on_msg(self._on_message, remove=True)
 
     def _items(self, questions: list[Question]) -> Iterable[dict[str, Json]]:
-        # One whose events have not come yet waits for them: its buttons must not move.
+        # A card whose events have not come yet waits for them: its buttons must not move.
         asked: dict[tuple[str, ev.CallKey | None], Question] = {
             (each.invocation.tool_call_id, each.invocation.call): each for each in questions
         }
@@ -149,7 +149,7 @@ class WidgetScreen:
                 yield _item(html, card)
 
     def _asked(self, card: Card, question: Question) -> dict[str, Json]:
-        """A card with a question: what is shown is what will run, not what had streamed."""
+        """Returns a card with a question: it shows what will run, not what had streamed."""
         invocation = question.invocation
         shown = dataclasses.replace(
             card, name=invocation.name, arguments=json.dumps(invocation.arguments), status="awaiting_approval"

@@ -1,5 +1,5 @@
-// New apps are isolated to the main actor by default, and so are the conformances of their types. What the library decodes
-// and encodes, it does on any thread: the compiler must refuse a conformance that is isolated to an actor (SE-0470).
+// New apps are isolated to the main actor by default, and so are the conformances of their types. The library decodes
+// and encodes on any thread: the compiler must refuse a conformance that is isolated to an actor (SE-0470).
 
 #if compiler(>=6.2)
     /// A `Decodable` type that may be decoded on any thread.

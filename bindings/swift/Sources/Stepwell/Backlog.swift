@@ -1,7 +1,6 @@
 import Foundation
 
-/// What has arrived of an answer and is not read yet. It is bounded: a connection that is faster than its reader is paused,
-/// or fails.
+/// The unread part of an answer. It is bounded: a connection that is faster than its reader is paused, or fails.
 final class Backlog: @unchecked Sendable {
     enum Piece: Sendable, Equatable {
         case head(status: UInt16, headers: [HttpHeader])
@@ -9,14 +8,14 @@ final class Backlog: @unchecked Sendable {
     }
 
     struct Limits {
-        /// From so many unread bytes on the connection is paused.
+        /// The number of unread bytes from which on the connection is paused.
         var pauseBytes: Int
-        /// Down to so many it is resumed.
+        /// The number of unread bytes at which the connection is resumed.
         var resumeBytes: Int
-        /// With more it fails.
+        /// The number of unread bytes beyond which the connection fails.
         var maxBytes: Int
 
-        /// For a connection that can be paused: what is on its way meanwhile still arrives.
+        /// For a connection that can be paused: bytes in transit meanwhile still arrive.
         static let pausing = Limits(pauseBytes: 256 << 10, resumeBytes: 64 << 10, maxBytes: 64 << 20)
         /// For a connection that cannot be paused.
         static let failing = Limits(pauseBytes: .max, resumeBytes: 0, maxBytes: 64 << 20)
@@ -25,10 +24,10 @@ final class Backlog: @unchecked Sendable {
     private let limits: Limits
     private let pause: @Sendable () -> Void
     private let resume: @Sendable () -> Void
-    /// Guards all below. The connection is paused and resumed while it is held: their order is that of the decisions.
+    /// Guards all below. The connection is paused and resumed while the lock is held, in the order of the decisions.
     private let lock = NSLock()
     private var pieces: [Piece] = []
-    /// How many of `pieces` are read.
+    /// The number of `pieces` that are read.
     private var read = 0
     private var bytes = 0
     private var isPaused = false
@@ -43,7 +42,7 @@ final class Backlog: @unchecked Sendable {
         self.resume = resume
     }
 
-    /// Adds what has arrived. `false` if there is too much: the answer has failed, and its connection should be closed.
+    /// Adds arrived bytes. `false` if there are too many: the answer has failed, and its connection should be closed.
     func add(_ piece: Piece) -> Bool {
         wake {
             guard end == nil else { return false }
@@ -63,12 +62,12 @@ final class Backlog: @unchecked Sendable {
         }
     }
 
-    /// The answer is over, for this reason if it failed.
+    /// Ends the answer, for this reason if it failed.
     func finish(throwing error: (any Error)?) {
         wake { end = end ?? error.map(Result.failure) ?? .success(()) }
     }
 
-    /// The next piece, when it is there; nothing after the last.
+    /// Returns the next chunk, when it is there; nothing after the last.
     func next() async throws -> Piece? {
         while true {
             if let taken = try take() { return taken }
@@ -105,7 +104,7 @@ final class Backlog: @unchecked Sendable {
         }
     }
 
-    /// Changes something, and wakes the reader.
+    /// Changes the state, and wakes the reader.
     private func wake<Value>(_ change: () -> Value) -> Value {
         let (value, reader) = lock.withLock {
             let value = change()

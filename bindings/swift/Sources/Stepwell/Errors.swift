@@ -59,8 +59,8 @@ extension SchemaError: LocalizedError {
     public var errorDescription: String? { description }
 }
 
-/// An error of the app's code in a sentence, for the model or for an outcome. A bridged `NSError` describes itself with its
-/// `userInfo`, which holds addresses with their queries: its own sentence is taken.
+/// An error of the app's code in a sentence, for the model or for an outcome. A bridged `NSError` prints its
+/// `userInfo`, which holds addresses with their queries, so its own sentence is used instead.
 func sentence(of error: any Error) -> String {
     if let error = error as? any LocalizedError, let description = error.errorDescription {
         return description
@@ -75,7 +75,7 @@ func sentence(of error: any Error) -> String {
     return String(describing: error)
 }
 
-/// What does not fit a type, and where, for the model to read.
+/// The part that does not fit a type, and its place, for the model to read.
 func reason(of error: DecodingError) -> String {
     let context: DecodingError.Context
     switch error {
@@ -84,7 +84,7 @@ func reason(of error: DecodingError) -> String {
     @unknown default:
         return "it does not fit the type"
     }
-    // What is decoded here is JSON: the decoder says otherwise of a number that its type has no room for.
+    // Only JSON is decoded here: the decoder reports otherwise for a number that its type has no room for.
     let isNumber = context.debugDescription == "The given data was not valid JSON."
     let text = isNumber ? "a number is beyond what its type holds" : context.debugDescription
     let path = context.codingPath.map { $0.intValue.map { "[\($0)]" } ?? $0.stringValue }

@@ -1,7 +1,7 @@
 import Foundation
 
-/// Thrown by a hook that does not let pass what it looks at. Of a call, or of its result, the model is told the reason, and the
-/// turn goes on; a request or an answer ends the turn by it.
+/// Thrown by a hook that refuses its subject. A refused call, or its result, goes back to the model with the reason,
+/// and the turn continues; a refused request or answer ends the turn.
 public struct HookRefusal: Error {
     public let reason: String
 
@@ -11,12 +11,12 @@ public struct HookRefusal: Error {
 }
 
 extension AgentHook {
-    /// A hook with closures as its code. It is asked about what it has one for.
+    /// A hook with closures as its code. It is asked about the subjects that it has closures for.
     ///
-    /// Each lets pass what it looks at by returning `nil`, or gives what stands in its place: `beforeRequest` the messages of
-    /// the request, AG-UI's, while the history stays as it is; `beforeTool` the arguments, which fit the tool's schema;
-    /// `afterTool` what the model is told, text or content parts. It throws `HookRefusal` with the reason to refuse. Another error
-    /// fails the turn, with the hook's name.
+    /// Each closure accepts its subject by returning `nil`, or returns a replacement: `beforeRequest` the messages of
+    /// the request, AG-UI's, while the history is not changed; `beforeTool` the arguments, which must fit the tool's
+    /// schema; `afterTool` another result for the model, text or content parts. It throws `HookRefusal` with the reason
+    /// to refuse. Another error fails the turn, with the hook's name.
     public init(
         _ name: String,
         beforeRequest: (@Sendable (HookedRequest) async throws -> JsonValue?)? = nil,
@@ -35,11 +35,11 @@ extension AgentHook {
     }
 }
 
-/// What the next request is made of.
+/// The content of the next request.
 public typealias HookedRequest = HookSubject.HookedRequest
-/// What the model has said.
+/// The model's answer.
 public typealias HookedAnswer = HookSubject.HookedAnswer
-/// What came of a call.
+/// The result of a call.
 public typealias HookedResult = HookSubject.HookedResult
 
 private final class Looking: Hook {

@@ -1,24 +1,24 @@
 import Foundation
 
-/// Any JSON, as its text: what an agent shares as its state, what a tool is given, what a schema says.
+/// Any JSON, as its text: an agent's shared state, a tool's arguments, a schema.
 ///
 ///     let arguments: Transfer = try invocation.arguments.decode()
 ///     let schema: JsonValue = ["type": "object", "properties": ["name": ["type": "string"]]]
 ///
-/// A string literal is a JSON string; text that holds JSON is read with `init(parsing:)`. Equal values are those of equal
-/// text: `{"a":1}` and `{ "a": 1 }` differ. The order of an object's keys, and numbers of any size, stay as they are.
+/// A string literal is a JSON string; text that holds JSON is read with `init(parsing:)`. Values are equal if their
+/// texts are: `{"a":1}` and `{ "a": 1 }` differ. The order of an object's keys, and numbers of any size, are kept.
 public struct JsonValue: Hashable, Sendable {
     /// The JSON text.
     public let text: String
 
-    /// What is known to be JSON.
+    /// Wraps text that is known to be JSON.
     init(text: String) {
         self.text = text
     }
 
     /// JSON text.
     ///
-    /// - Throws: `DecodingError` if it is none.
+    /// - Throws: `DecodingError` if it is not JSON.
     public init(parsing text: String) throws {
         _ = try JSONDecoder().decode(Anything.self, from: Data(text.utf8))
         self.text = text
@@ -26,12 +26,12 @@ public struct JsonValue: Hashable, Sendable {
 
     /// The JSON of a value.
     ///
-    /// - Throws: `EncodingError` if the value has none.
+    /// - Throws: `EncodingError` if the value cannot be JSON.
     public init(encoding value: some Encodable, with encoder: JSONEncoder = JSONEncoder()) throws {
         text = String(decoding: try encoder.encode(value), as: UTF8.self)
     }
 
-    /// The value as a type of the app's own.
+    /// The value as a type of the app.
     ///
     /// - Throws: `DecodingError` if it does not fit.
     public func decode<Value: Decodable>(
@@ -60,7 +60,7 @@ extension JsonValue: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, Expre
         self.init(text: String(value))
     }
 
-    /// A number; what is infinite or no number is `null`, as in JavaScript: JSON has no word for it.
+    /// A number; infinity and NaN become `null`, as in JavaScript: JSON cannot express them.
     public init(floatLiteral value: Double) {
         self.init(text: value.isFinite ? String(value) : "null")
     }

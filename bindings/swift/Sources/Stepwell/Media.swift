@@ -6,10 +6,10 @@ import Foundation
     import AppKit
 #endif
 
-/// What a picture, sound, a film or a document can be made of: a `String`, which is a path or an address (`https://…`,
+/// A source of a picture, sound, a video or a document: a `String`, which is a path or an address (`https://…`,
 /// `data:…`), a `URL`, `Data`; on Apple's systems also a `UIImage` or an `NSImage`.
 public protocol MediaSourceConvertible {
-    /// Where the media are.
+    /// The location of the media.
     func mediaSource() throws -> MediaSource
 }
 
@@ -55,11 +55,11 @@ extension Data: MediaSourceConvertible {
 
 /// A picture, for `send` or as a tool's result.
 ///
-/// A file is read at once; what is at an address the provider fetches. Its media type is `mediaType`, or is found by its first
-/// bytes, and where these do not say it by its name. `name` names bytes.
+/// A file is read at once; the provider fetches what is at an address. The media type is `mediaType`, or is detected
+/// from the first bytes, and failing that from the name. `name` names bytes.
 ///
-/// - Throws: `StepwellError.InvalidArgument` for what is not there, is empty, of no known type or no picture, and for an
-///   address that nobody fetches from.
+/// - Throws: `StepwellError.InvalidArgument` for a source that is missing, empty, of no known type or no picture, and
+/// for an address that cannot be fetched.
 public func image(
     _ source: some MediaSourceConvertible, mediaType: String? = nil, name: String? = nil
 ) throws -> ContentPart {
@@ -73,30 +73,30 @@ public func audio(
     try mediaPart(kind: .audio, source: source.mediaSource(), mediaType: mediaType, name: name)
 }
 
-/// A film; see `image`.
+/// A video; see `image`.
 public func video(
     _ source: some MediaSourceConvertible, mediaType: String? = nil, name: String? = nil
 ) throws -> ContentPart {
     try mediaPart(kind: .video, source: source.mediaSource(), mediaType: mediaType, name: name)
 }
 
-/// A document: a PDF file, a text, whatever the provider reads; see `image`.
+/// A document: a PDF file, a text, or any other type that the provider reads; see `image`.
 public func document(
     _ source: some MediaSourceConvertible, mediaType: String? = nil, name: String? = nil
 ) throws -> ContentPart {
     try mediaPart(kind: .document, source: source.mediaSource(), mediaType: mediaType, name: name)
 }
 
-/// A text between others is one as it stands.
+/// A string between others is a text part.
 extension ContentPart: ExpressibleByStringLiteral {
     public init(stringLiteral value: String) {
         self = text(content: value)
     }
 }
 
-/// What a tool's closure may give: text, JSON as text, a part, several, or a `ToolOutput`.
+/// The possible results of a tool's closure: text, JSON as text, a part, several, or a `ToolOutput`.
 public protocol ToolOutputConvertible: Sendable {
-    /// What the model is shown.
+    /// The result for the model.
     func toolOutput() -> ToolOutput
 }
 

@@ -1,7 +1,7 @@
 import Foundation
 
-/// The arguments of a tool as a type of the app's own. Its JSON Schema is read off its `Decodable` conformance, and what
-/// the model sends is decoded into it.
+/// The arguments of a tool as a type of the app. The JSON Schema is derived from the `Decodable` conformance, and the
+/// model's arguments are decoded into the type.
 ///
 ///     struct Person: ToolArguments {
 ///         let name: String
@@ -9,12 +9,12 @@ import Foundation
 ///         static let descriptions = ["name": "Whose number.", "since": "Only numbers later than this."]
 ///     }
 ///
-/// A property that is optional may be left out, all others are required. Known are text, numbers, truth values, `Date`
-/// (ISO 8601), `URL`, `UUID`, `Data` (Base64), arrays, dictionaries with text or integers as keys, enums of text or integers
-/// that are `CaseIterable`, and types made of these. A type that decodes itself by hand may look at values that are not there yet: then say what
-/// it takes with `parameters`.
+/// An optional property may be left out, all others are required. Supported are text, numbers, truth values, `Date`
+/// (ISO 8601), `URL`, `UUID`, `Data` (Base64), arrays, dictionaries with text or integers as keys, enums of text or
+/// integers that are `CaseIterable`, and types made of these. A type with a hand-written decoder may read values that
+/// are not there yet: then describe its arguments with `parameters`.
 public protocol ToolArguments: DecodableAnywhere {
-    /// What each property means, for the model, by its name in JSON.
+    /// The description of each property, for the model, by its name in JSON.
     static var descriptions: [String: String] { get }
 }
 
@@ -22,7 +22,7 @@ extension ToolArguments {
     public static var descriptions: [String: String] { [:] }
 }
 
-/// Why there is no JSON Schema of a type.
+/// The reason why a type has no JSON Schema.
 public struct SchemaError: Error, Sendable, CustomStringConvertible {
     public let description: String
 }
@@ -32,7 +32,7 @@ public func jsonSchema<Value: Decodable>(of type: Value.Type) throws -> JsonValu
     JsonValue(text: try Schema.of(type, at: Place()).schema.json)
 }
 
-/// Decodes what a model sent.
+/// Decodes the model's text.
 public func decodeArguments<Value: Decodable>(_ type: Value.Type, from json: JsonValue) throws -> Value {
     let decoder = JSONDecoder()
     decoder.dateDecodingStrategy = .iso8601
@@ -41,7 +41,7 @@ public func decodeArguments<Value: Decodable>(_ type: Value.Type, from json: Jso
 
 let advice = "give the tool's `parameters`"
 
-/// Where in a type another one is found.
+/// The place of a type within another one.
 struct Place: CustomStringConvertible {
     private(set) var names: [String] = []
     private var types: [ObjectIdentifier] = []
@@ -71,7 +71,7 @@ indirect enum Schema {
     case map(Schema, keys: MapKeys)
     case object([(name: String, schema: Schema, description: String?, required: Bool)])
 
-    /// A schema, and a value of the type for those who decode on.
+    /// A schema, and a value of the type for decoders that continue.
     typealias Found<Value> = (schema: Schema, sample: Value)
 
     static func of<Value: Decodable>(_ type: Value.Type, at place: Place) throws -> Found<Value> {
@@ -103,7 +103,7 @@ indirect enum Schema {
         func plain(_ name: String, _ sample: any Decodable, _ words: String...) -> (Schema, any Decodable) {
             (.plain(type: name, words: words), sample)
         }
-        /// A type with less room than JSON's integers have without loss says how much.
+        /// A type with less room than JSON's integers have without loss states its range.
         func integer<Integer: FixedWidthInteger & Decodable>(_: Integer.Type) -> (Schema, any Decodable) {
             let least = Integer.isSigned && Integer.bitWidth == 64 ? [] : ["\"minimum\":\(Integer.min)"]
             let most = Integer.bitWidth == 64 ? [] : ["\"maximum\":\(Integer.max)"]

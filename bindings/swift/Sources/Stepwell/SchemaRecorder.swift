@@ -1,8 +1,8 @@
-/// A decoder without data: it writes down what a type asks it for, and gives it values that mean nothing.
+/// A decoder without data: it records what a type asks for, and returns values without meaning.
 final class Recorder: Decoder {
     private let descriptions: [String: String]
     fileprivate let mapKeys: MapKeys?
-    /// Why a dictionary has no schema.
+    /// The reason why a dictionary has no schema.
     fileprivate let isUnknownMap: Bool
     fileprivate let isSet: Bool
     fileprivate let place: Place
@@ -43,7 +43,7 @@ final class Recorder: Decoder {
         schema = .object(properties)
     }
 
-    /// A description of what the type has not is a slip that the model would never be told of.
+    /// A description of an unknown property is a mistake that would otherwise go unnoticed.
     func checkDescriptions(of type: any Decodable.Type, in schema: Schema) throws {
         guard case .object(let properties) = schema else { return }
         let names = properties.map(\.name)
@@ -66,7 +66,7 @@ enum MapKeys: Equatable {
     case integers
     case cases([String])
 
-    /// A key that stands for all of them.
+    /// A key that represents all of them.
     fileprivate var sample: String? {
         switch self {
         case .text: "key"
@@ -77,7 +77,7 @@ enum MapKeys: Equatable {
 }
 
 private protocol Map {
-    /// Nothing if its keys cannot be known.
+    /// Nil if the keys cannot be known.
     static var objectKeys: MapKeys? { get }
 }
 
@@ -85,7 +85,7 @@ extension Dictionary: Map {
     fileprivate static var objectKeys: MapKeys? {
         if Key.self == String.self { return .text }
         if Key.self == Int.self { return .integers }
-        // Others are objects only if they say so; else JSON has a list of keys and values in turn.
+        // Other dictionaries are objects only if they say so; otherwise JSON has a list of alternating keys and values.
         guard Key.self is any CodingKeyRepresentable.Type, let cases = Key.self as? any CaseIterable.Type else { return nil }
         return .cases(names(cases))
     }
@@ -111,7 +111,7 @@ private struct Name: CodingKey {
 private struct Properties<Key: CodingKey>: KeyedDecodingContainerProtocol {
     let recorder: Recorder
     var codingPath: [any CodingKey] { recorder.codingPath }
-    /// A dictionary asks what there is: one value tells of all.
+    /// A dictionary asks for its keys: one value represents all.
     var allKeys: [Key] { recorder.mapKeys?.sample.flatMap(Key.init(stringValue:)).map { [$0] } ?? [] }
 
     func contains(_ key: Key) -> Bool { true }
@@ -172,7 +172,7 @@ private struct Elements: UnkeyedDecodingContainer {
     var currentIndex = 0
     var codingPath: [any CodingKey] { recorder.codingPath }
     var count: Int? { 1 }
-    /// One element tells of all.
+    /// One element represents all.
     var isAtEnd: Bool { currentIndex > 0 }
 
     init(recorder: Recorder) { self.recorder = recorder }
@@ -206,7 +206,7 @@ private struct Whole: SingleValueDecodingContainer {
 
     func decodeNil() -> Bool { false }
 
-    /// A type that is nothing but another one.
+    /// A type that only wraps another one.
     func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
         let found = try Schema.of(type, at: recorder.place)
         recorder.schema = found.schema

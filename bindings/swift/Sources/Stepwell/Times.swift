@@ -2,7 +2,7 @@ import Foundation
 
 // Times cross in whole milliseconds.
 
-/// A length of time in milliseconds; what is negative is none.
+/// A duration in milliseconds; a negative one is zero.
 func wholeMilliseconds(_ time: Duration) -> UInt64 {
     let (seconds, attoseconds) = time.components
     guard seconds >= 0, attoseconds >= 0 else { return 0 }
@@ -10,7 +10,7 @@ func wholeMilliseconds(_ time: Duration) -> UInt64 {
     return isTooMuch ? .max : whole + UInt64(attoseconds / 1_000_000_000_000_000)
 }
 
-/// A point in time in milliseconds since the epoch; what lies before it is the epoch.
+/// A point in time in milliseconds since the epoch; an earlier one is the epoch.
 func wholeMilliseconds(_ time: Date) -> UInt64 {
     let milliseconds = (time.timeIntervalSince1970 * 1000).rounded()
     return milliseconds > 0 ? UInt64(exactly: milliseconds) ?? .max : 0

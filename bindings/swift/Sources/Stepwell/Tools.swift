@@ -3,9 +3,10 @@ import Foundation
 extension AgentTool {
     /// A tool with a closure as its code.
     ///
-    /// What the closure gives is shown to the model: text, or JSON as text. An error that it throws is this tool's own:
-    /// the model is shown it, and the turn goes on. A tool whose result comes later throws `ToolError.Deferred`, and
-    /// `Turn.finishCall` brings it. `parameters` is the JSON Schema of the arguments.
+    /// The closure's result is shown to the model: text, or JSON as text. An error that it throws is this tool's own:
+    /// the model is shown the error, and the turn continues. A tool whose result comes later throws
+    /// `ToolError.Deferred`, and `Turn.finishCall` supplies the result. `parameters` is the JSON Schema of the
+    /// arguments.
     public init(
         _ name: String,
         _ description: String,
@@ -25,7 +26,7 @@ extension AgentTool {
         ) { (invocation: ToolInvocation, _: ToolContext) in try await run(invocation) }
     }
 
-    /// The same for a closure that says how far it is, shows what it has so far, or asks the user.
+    /// A tool whose closure reports its progress, shows partial results, or asks the user.
     public init(
         _ name: String,
         _ description: String,
@@ -46,7 +47,8 @@ extension AgentTool {
         )
     }
 
-    /// A tool whose closure gives media: an `image`, say, an array of such parts, or a `ToolOutput` with text before them.
+    /// A tool whose closure returns media: an `image`, say, an array of such parts, or a `ToolOutput` with text before
+    /// them.
     ///
     ///     let chart = AgentTool("chart", "Draws a chart.", output: { _, _ in try image(drawn()) })
     public init<Output: ToolOutputConvertible>(
@@ -71,16 +73,16 @@ extension AgentTool {
             handler: Code { invocation, context in try await output(invocation, context).toolOutput() })
     }
 
-    /// A tool whose closure takes its arguments as a type of the app's own, and gives text, or a value that the model is
+    /// A tool whose closure takes its arguments as a type of the app, and returns text, or a value that the model is
     /// shown as JSON.
     ///
     ///     let secretNumber = try AgentTool("get_secret_number", "The secret number of a person.") { (person: Person) in
     ///         numbers[person.name]
     ///     }
     ///
-    /// The JSON Schema of the arguments is read off the type (see `ToolArguments`), or is `parameters`. Throws
-    /// `SchemaError` if it cannot be read. The arguments are decoded on any thread: a type whose `init(from:)` is isolated to
-    /// an actor does not compile here (with Swift 6.2 or later).
+    /// The JSON Schema of the arguments is derived from the type (see `ToolArguments`), or is `parameters`. Throws
+    /// `SchemaError` if it cannot be derived. The arguments are decoded on any thread: a type whose `init(from:)` is
+    /// isolated to an actor does not compile here (with Swift 6.2 or later).
     public init<Arguments: DecodableAnywhere, Output: EncodableAnywhere>(
         _ name: String,
         _ description: String,
@@ -100,7 +102,7 @@ extension AgentTool {
         ) { (arguments: Arguments, _: ToolContext) in try await run(arguments) }
     }
 
-    /// The same for a closure that says how far it is, shows what it has so far, or asks the user.
+    /// Such a tool whose closure also reports its progress, shows partial results, or asks the user.
     public init<Arguments: DecodableAnywhere, Output: EncodableAnywhere>(
         _ name: String,
         _ description: String,
@@ -124,7 +126,7 @@ extension AgentTool {
     }
 }
 
-/// Text as it is, anything else as JSON.
+/// Returns text unchanged, anything else as JSON.
 private func text(of output: some Encodable) throws -> String {
     if let text = output as? String { return text }
     let encoder = JSONEncoder()

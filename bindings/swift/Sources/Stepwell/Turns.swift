@@ -1,18 +1,18 @@
 import Foundation
 
 extension Agent {
-    /// Says something to the model when the sequence is iterated over, and gives what happens until the turn is over;
+    /// Sends a message to the model when the sequence is iterated over, and returns the events until the turn is over;
     /// the last event is `.completed`.
     ///
-    /// Behind the text come parts, in order: what `image`, `audio`, `video`, `document` and `file` make, and texts between
-    /// them. An empty text is none.
+    /// The parts follow the text, in order: what `image`, `audio`, `video`, `document` and `file` make, and texts
+    /// between them. With parts, an empty text is left out.
     ///
     ///     for try await event in agent.send("What is this?", try image("shark.png")) { … }
     ///
-    /// The sequence is one turn: iterating over it again throws, and sends nothing. Cancelling the task cancels the turn, and
-    /// so does leaving the loop. If another turn of the thread is under way, the turn fails at once as `.busy`, unless
-    /// `whenBusy` is `.cancel`. `options` are what is otherwise for this turn than the agent has it,
-    /// `tools` what it offers beside the agent's.
+    /// The sequence is one turn: iterating over it again throws, and sends nothing. Cancelling the task cancels the
+    /// turn, and so does leaving the loop. If another turn of the thread is under way, the turn fails at once as
+    /// `.busy`, unless `whenBusy` is `.cancel`. `options` override the agent's options for this turn, and `tools` are
+    /// offered in addition to the agent's.
     public func send(
         _ text: String,
         _ parts: ContentPart...,
@@ -22,10 +22,12 @@ extension Agent {
         TurnEvents { try self.startTurn(text: text, options: options, tools: tools, parts: parts) }
     }
 
-    /// Says something to the model, as `send` does, and waits for its whole answer. Cancelling the task cancels the turn.
+    /// Sends a message to the model, as `send` does, and waits for its complete answer. Cancelling the task cancels the
+    /// turn.
     ///
-    /// `startTurn(text:).finish()` gives the turn however it ended. Nobody sees what an AG-UI agent asks meanwhile: it is
-    /// told that there is no answer, and where it asks once more, the turn is cancelled. `send` shows it.
+    /// `startTurn(text:).finish()` returns the turn however it ended. Questions of an AG-UI agent are not shown to the
+    /// user meanwhile: the agent is informed that there is no answer, and if it asks again, the turn is cancelled.
+    /// `send` shows them.
     ///
     /// - Throws: `TurnError` where the answer is not complete: its `kind` says why, and its cases do, as `.Authentication`.
     ///   `CancellationError` where the task was cancelled; a turn that `Turn.cancel` stopped is a `TurnError.Stopped`.
@@ -38,7 +40,7 @@ extension Agent {
         try await whole(startTurn(text: text, options: options, tools: tools, parts: parts))
     }
 
-    /// Waits for the whole answer of a turn.
+    /// Waits for the complete answer of a turn.
     func whole(_ begin: @autoclosure () throws -> Turn) async throws -> Finished {
         // A task that is cancelled already sends nothing.
         try Task.checkCancellation()
@@ -54,25 +56,25 @@ extension Agent {
 }
 
 extension ContextOverflow {
-    /// The newest messages that fill no more than this part of the room: half of it leaves room to go on for a while. They are
-    /// for `Trimmed.keep`.
+    /// The newest messages that fill no more than this part of the room, for `Trimmed.keep`: half of it leaves room to
+    /// continue for a while.
     public func newest(_ part: Double) -> [String] {
         newestMessages(overflow: self, part: part)
     }
 }
 
 extension Outcome {
-    /// What kept the turn from a whole answer; nothing if the answer is whole.
+    /// What kept the turn from a complete answer; nil if the answer is complete.
     public var problem: Problem? { problemOf(outcome: self) }
 }
 
 extension Event {
-    /// The event as JSON: one of AG-UI as AG-UI has it, with its `type` in capitals.
+    /// The event as JSON: one of AG-UI in AG-UI's form, with its `type` in capitals.
     public func toJson() -> JsonValue { eventToJson(event: self) }
 }
 
 extension Turn {
-    /// The events from here on of a turn that is under way, such as those of `Agent.recover`, to be iterated over once.
+    /// The further events of a turn that is under way, such as those of `Agent.recover`, to be iterated over once.
     /// Cancelling the task cancels the turn, and so does leaving the loop.
     public func events() -> TurnEvents {
         TurnEvents { self }
@@ -113,7 +115,7 @@ public struct TurnEvents: AsyncSequence, Sendable {
             }
             let turn = try self.turn ?? once.begin()
             self.turn = turn
-            // The generated code waits on when its task is cancelled, so the turn has to be told.
+            // The generated code waits on when its task is cancelled, so the turn must be cancelled explicitly.
             let events = await withTaskCancellationHandler {
                 await turn.nextBatch()
             } onCancel: {

@@ -1,7 +1,7 @@
 import Foundation
 
 extension Agent {
-    /// Says something to the model, and gives its answer as a value of the app's type.
+    /// Sends a message to the model, and returns its answer as a value of the app's type.
     ///
     ///     struct Trip: ToolArguments {
     ///         let city: String
@@ -11,9 +11,9 @@ extension Agent {
     ///
     ///     let trip = try await agent.run("Three days in Norway's rainiest city", Trip.self)
     ///
-    /// Any `Decodable` type does whose JSON Schema can be read off it; see `ToolArguments`. What does not fit the type goes
-    /// back to the model with the path and the reason, twice; then the turn has failed. Cancelling the task cancels the turn.
-    /// `parts` come behind the text, as for `send`.
+    /// Any `Decodable` type will do from which a JSON Schema can be derived; see `ToolArguments`. An answer that does
+    /// not fit the type goes back to the model with the path and the reason, twice; then the turn fails. Cancelling the
+    /// task cancels the turn. `parts` follow the text, as for `send`.
     ///
     /// - Throws: `SchemaError` where the type has no schema: nothing was sent. `TurnError` where the answer is not whole, or
     ///   does not fit: `.OutputInvalid`, with its text. `CancellationError` where the
@@ -27,8 +27,8 @@ extension Agent {
     }
 }
 
-/// The type of an answer, read off a type of the app's, for `RunConfig.output` and `Agent.withOutput`: with other retries, say,
-/// or for a turn whose events are wanted. Throws `SchemaError` if the type has no schema.
+/// The type of an answer, derived from a type of the app, for `RunConfig.output` and `Agent.withOutput`: with other
+/// retries, say, or for a turn whose events are wanted. Throws `SchemaError` if the type has no schema.
 public func outputType<Answer: Decodable>(of type: Answer.Type) throws -> OutputType {
     let name = String(describing: type).map { letter in
         letter.isASCII && (letter.isLetter || letter.isNumber) ? letter : "_"
@@ -36,7 +36,7 @@ public func outputType<Answer: Decodable>(of type: Answer.Type) throws -> Output
     return OutputType(name: String(name.prefix(64)), schema: try jsonSchema(of: type))
 }
 
-/// Decodes the typed answers, before they count.
+/// Decodes the typed answers, before they are accepted.
 private final class Decoding<Answer: DecodableAnywhere>: OutputDecoder {
     func decode(value: JsonValue) async throws -> String? {
         do {

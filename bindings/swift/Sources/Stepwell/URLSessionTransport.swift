@@ -4,14 +4,14 @@ import Foundation
     import FoundationNetworking
 #endif
 
-/// Sends an agent's requests with `URLSession`: the system's proxies and VPN, what the configuration says of them, and
+/// Sends an agent's requests with `URLSession`: with the system's proxies and VPN, as the configuration sets them, and
 /// App Transport Security.
 ///
 ///     let agent = try Agent(provider: "openai", model: "gpt-4o-mini", key: key, client: URLSessionTransport())
 ///
-/// There is no limit of time for an answer: a model may think for minutes, and the turn has clocks of its own, see
-/// `Timeouts`. No redirect is followed: the request holds the key. A connection that is faster than its reader is paused;
-/// on Linux, whose `URLSession` would send a paused request again, it fails with 64 MiB unread.
+/// An answer has no time limit here: a model may think for minutes, and the turn has its own clocks, see `Timeouts`. No
+/// redirect is followed: the request holds the key. A connection that is faster than its reader is paused; on Linux,
+/// whose `URLSession` would send a paused request again, it fails with 64 MiB unread.
 public final class URLSessionTransport: HttpTransport {
     private let session: URLSession
     private let hasUserAgent: Bool
@@ -19,7 +19,8 @@ public final class URLSessionTransport: HttpTransport {
 
     /// A transport with a session of its own, which ends when the transport is released.
     ///
-    /// - Throws: `StepwellError.Configuration` for a background configuration, whose tasks give no answer piece by piece.
+    /// - Throws: `StepwellError.Configuration` for a background configuration, whose tasks do not return an answer in
+    /// chunks.
     public init(configuration: URLSessionConfiguration = .ephemeral) throws {
         try Self.refuseBackground(identifier: configuration.identifier)
         hasUserAgent =
@@ -74,7 +75,7 @@ extension TimeInterval {
     fileprivate static let day: TimeInterval = 24 * 60 * 60
 }
 
-/// Hands the answers of a session's tasks on.
+/// Passes the answers of a session's tasks on.
 private final class Answers: NSObject, URLSessionDataDelegate, @unchecked Sendable {
     /// Guards `open`.
     private let lock = NSLock()

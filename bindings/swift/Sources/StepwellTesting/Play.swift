@@ -3,9 +3,9 @@ import Stepwell
 
 /// A scenario that was played.
 public struct Played: Sendable {
-    /// The scenario with what came of each step (`gives`), and how its runs ended (`digests`), as JSON.
+    /// The scenario with the outputs of each step (`gives`), and how its runs ended (`digests`), as JSON.
     public let scenario: Data
-    /// What is not as the scenario has it in `gives`, `digests` and `expect`; empty if all is.
+    /// The differences from the scenario's `gives`, `digests` and `expect`; empty if there are none.
     public let unmet: [String]
 }
 

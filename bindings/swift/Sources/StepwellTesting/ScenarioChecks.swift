@@ -1,11 +1,11 @@
 import Foundation
 import Stepwell
 
-/// What came to something else than the scenario's file has.
+/// The results that differ from the scenario's file.
 func differences(_ file: Fields, _ played: Fields) throws -> [String] {
     var found: [String] = []
     func compare(_ what: String, _ expected: Any?, _ came: Any?) throws {
-        // An empty object is to be filled in.
+        // An empty object should be filled in.
         guard let expected, (expected as? Fields)?.isEmpty != true else { return }
         let came = came ?? NSNull()
         if try isSame(expected, came) { return }
@@ -19,7 +19,7 @@ func differences(_ file: Fields, _ played: Fields) throws -> [String] {
     return found
 }
 
-/// What is not as the author of a scenario expects, after it was played.
+/// The author's expectations that the played scenario does not meet.
 func unexpected(_ played: Fields, _ host: ScenarioHost) throws -> [String] {
     var found: [String] = []
     func compare(_ what: String, _ expected: Any, _ came: Any) throws {
@@ -68,7 +68,7 @@ private func outcome(_ machine: RunMachine) -> Any {
     machine.outcome().flatMap { line($0).split(separator: ":").first.map(String.init) } ?? NSNull()
 }
 
-/// Whether a value has all that is wanted: an object may have more fields, a list is as long.
+/// Whether a value has all that is expected: an object may have more fields, a list must be as long.
 private func holds(_ value: Any, _ wanted: Any) throws -> Bool {
     switch (value, wanted) {
     case (let value as Fields, let wanted as Fields):
@@ -79,7 +79,7 @@ private func holds(_ value: Any, _ wanted: Any) throws -> Bool {
     }
 }
 
-/// The conversation in a line each: who, and what.
+/// The conversation in a line each: the role, and the content.
 private func history(_ machine: RunMachine) throws -> [String] {
     let messages = try parsed(machine.messages().text) as? [Fields] ?? []
     return messages.flatMap { message -> [String] in

@@ -1,7 +1,7 @@
 import Foundation
 import Stepwell
 
-// How a scenario sets its runs up. The names are written in `tests/scenarios/README.md` of the repository.
+// Sets up the runs of a scenario. The names are defined in `tests/scenarios/README.md` of the repository.
 
 private func responseFormat(_ said: Fields) throws -> ResponseFormat {
     .schema(name: try said.needed("name"), schema: try JsonValue(parsing: json(said.part("schema"))), strict: said.flag("strict"))

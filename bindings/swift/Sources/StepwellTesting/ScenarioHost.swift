@@ -25,7 +25,7 @@ private func hookAnswer(_ step: Fields) throws -> HookAnswer {
     }
 }
 
-/// The runs of a scenario, and what is stored of them.
+/// The runs of a scenario, and their stored data.
 final class ScenarioHost {
     let config: RunConfig
     var runs: [String: RunMachine]
@@ -45,12 +45,12 @@ final class ScenarioHost {
         return machine
     }
 
-    /// How each run stands.
+    /// The state of each run.
     func digests() -> [String: String] {
         runs.compactMapValues { $0.digest() }
     }
 
-    /// Takes one step: what came of it.
+    /// Takes one step, and returns its results.
     func step(_ step: Fields) throws -> Fields {
         now = step.number("at").map { Date(timeIntervalSince1970: Double($0) / 1000) } ?? now
         let name = step.text("run") ?? "run"

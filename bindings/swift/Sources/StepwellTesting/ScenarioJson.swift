@@ -24,12 +24,12 @@ extension Dictionary where Key == String, Value == Any {
         return value
     }
 
-    /// `null` is none, absence the default.
+    /// `null` means none, absence the default.
     func optional(_ name: String, _ standard: UInt64?) -> UInt64? {
         self[name] == nil ? standard : number(name)
     }
 
-    /// A time of so many milliseconds; `null` is none, absence the default.
+    /// A time in milliseconds; `null` means none, absence the default.
     func time(_ name: String, _ standard: Duration?) -> Duration? {
         self[name] == nil ? standard : number(name).map { .milliseconds(Int64($0)) }
     }
@@ -44,23 +44,24 @@ func parsed(_ text: String) throws -> Any {
     try JSONSerialization.jsonObject(with: Data(text.utf8), options: .fragmentsAllowed)
 }
 
-/// A line of a stream: text as it is.
+/// A line of a stream: text is kept unchanged.
 func compact(_ value: Any) throws -> String {
     try value as? String ?? json(value)
 }
 
-/// Foundation keeps no order of keys: this is one that a file can have too, where what is kept as it came counts.
+/// Foundation keeps no order of keys: this order may be that of a file, too, where unchanged text matters.
 func json(_ value: Any) throws -> String {
     let options: JSONSerialization.WritingOptions = [.fragmentsAllowed, .sortedKeys, .withoutEscapingSlashes]
     return String(decoding: try JSONSerialization.data(withJSONObject: value, options: options), as: UTF8.self)
 }
 
-/// Whether two values are the same JSON. Their texts are compared: on Linux `NSDictionary` tells some equal booleans apart.
+/// Whether two values are the same JSON. Their texts are compared: on Linux `NSDictionary` considers some equal
+/// booleans different.
 func isSame(_ one: Any, _ other: Any) throws -> Bool {
     try json(one) == json(other)
 }
 
-/// A length of time in milliseconds.
+/// A duration in milliseconds.
 func milliseconds(_ time: Duration) -> Int64 {
     time.components.seconds * 1000 + time.components.attoseconds / 1_000_000_000_000_000
 }

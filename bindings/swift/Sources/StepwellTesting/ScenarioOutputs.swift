@@ -1,7 +1,7 @@
 import Foundation
 import Stepwell
 
-// What comes of a scenario's steps, as its file has it.
+// The results of a scenario's steps, in the form of its file.
 
 /// `maxToolRounds` is `max_tool_rounds`.
 func snake(_ name: String) -> String {
@@ -28,7 +28,7 @@ func line(_ outcome: Outcome) -> String {
 
 private struct Line {
     let kind: String
-    /// Pieces of one thing that follow each other are one, however the bytes were cut.
+    /// Adjacent deltas of the same item are joined, however the bytes were cut.
     let grows: String?
     var detail: String
 }

@@ -1,8 +1,8 @@
-"""For the tests of an app: a scripted model behind a port, and turns that are played without one.
+"""Tools for an app's tests: a scripted model behind a port, and turns that are played without one.
 
-``MockLlm`` is a model that an ``Agent`` talks to over HTTP, ``play`` gives the events of a turn without any network, and
-``stepwell.testing.strategies`` makes event sequences for Hypothesis. With pytest the fixture ``mock_llm`` starts models
-and ends them.
+``MockLlm`` is a model that an ``Agent`` talks to over HTTP, ``play`` returns the events of a turn without any network,
+and ``stepwell.testing.strategies`` makes event sequences for Hypothesis. With pytest the fixture ``mock_llm`` starts
+models and stops them.
 """
 
 from .play import PlayedTurn, play

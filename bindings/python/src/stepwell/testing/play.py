@@ -1,4 +1,4 @@
-"""Turns without network, clock or threads: a script goes in, what the machine makes of it comes out."""
+"""Plays turns without network, clock or threads, from a script to the machine's outputs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from . import script
 from .script import Hop
 
 Answer = Callable[[ToolInvocation], Json]
-"""Answers a tool call: gives the result, or raises ``ToolError``."""
+"""Answers a tool call: returns the result, or raises ``ToolError``."""
 
 
 @dataclass(frozen=True)
@@ -31,19 +31,19 @@ class PlayedTurn:
     hops: tuple[Hop, ...]
     """The script."""
     batches: tuple[tuple[Event, ...], ...]
-    """The events as they came: those of one input of the machine together, none of them empty."""
+    """The events in order: those of one input of the machine together, none of them empty."""
     outcome: Outcome
-    """How it ended."""
+    """How the turn ended."""
     text: str
-    """All that the model said in it."""
+    """All that the model said in the turn."""
     shown_text: str
-    """The same as it is shown: see ``TextOptions``."""
+    """The same text as it is shown: see ``TextOptions``."""
     messages: list[dict[str, Json]]
-    """The conversation after it."""
+    """The conversation after the turn."""
 
     @property
     def events(self) -> list[Event]:
-        """The events in order, as ``Agent.send`` gives them."""
+        """The events in order, as ``Agent.send`` returns them."""
         return [event for batch in self.batches for event in batch]
 
 
@@ -57,9 +57,9 @@ def play(
 ) -> PlayedTurn:
     """Plays a turn through ``RunMachine``: the events are those that an app gets, and it takes well under a millisecond.
 
-    The model says ``hops``, and then that it is done. Tools are not run: ``answer`` gives their results, all of a hop
-    side by side, the last call's first with ``last_first``. ``chunk`` is how many bytes of an answer come at once; with
-    ``cancel_after`` the user stops the turn after so many inputs. Time is the machine's own, so nothing waits.
+    The model says ``hops``, and then that it is done. Tools are not run: ``answer`` returns their results, all of a hop
+    in parallel, the last call's first with ``last_first``. ``chunk`` is how many bytes of an answer come at once; with
+    ``cancel_after`` the user stops the turn after this number of inputs. Time is the machine's own, so nothing waits.
     """
     script.check(hops)
     config = settings.RunConfig(
@@ -133,7 +133,7 @@ class _Host:
             elif isinstance(effect, AskApproval):
                 self._took(machine.approve(effect.id, now=self._now))
         if not running and not others:
-            # Nothing but time moves it on. One that rests for good would be a bug of the machine's.
+            # Only time can continue the run here. A run that stays idle would be a bug of the machine.
             wake_at = machine.poll_timeout()
             assert wake_at is not None, f"{machine!r} waits for nothing"
             self._now = max(self._now, wake_at)
@@ -176,7 +176,7 @@ class _Host:
             self._took(machine.ended(effect, now=self._now))
 
     def _pieces(self, hop: Hop) -> Iterator[bytes | None]:
-        """The body in pieces, ``None`` where the connection breaks, nothing where the model says no more."""
+        """Yields the body in chunks, ``None`` where the connection breaks, nothing where the model says no more."""
         held = b""
         for segment in script.body(hop, position=self._position):
             if segment.kind == "pause":

@@ -1,4 +1,4 @@
-"""What a scripted model says, and the bytes that it says it in: OpenAI's chat completions, streamed.
+"""A scripted model's answers, and their bytes: OpenAI's chat completions, streamed.
 
 Source: the API reference, https://platform.openai.com/docs/api-reference/chat-streaming.
 """
@@ -16,7 +16,8 @@ from ..arguments import checks_arguments
 from ..errors import InvalidArgumentError
 
 Hop = Mapping[str, Json]
-"""One answer of the model, as ``text``, ``calls`` and ``error`` make it, or by hand as mock-llm's scripts have it."""
+"""One answer of the model, as ``text``, ``calls`` and ``error`` make it, or by hand in the form of mock-llm's
+scripts."""
 
 _WORDS = re.compile(r"^\s+|\S{1,12}\s*")
 _CREATED = 1_700_000_000
@@ -36,9 +37,9 @@ def text(*pieces: str, **fields: Json) -> dict[str, Json]:
 
 @checks_arguments
 def calls(*asked: tuple[str, Json], say: str = "") -> dict[str, Json]:
-    """A hop that asks for tools, each a name with its arguments, after saying something if it is to.
+    """A hop that asks for tools, each a name with its arguments, after the text ``say``, if there is one.
 
-    Arguments that are text are sent as they are, also if they are no JSON.
+    Arguments that are text are sent unchanged, even if they are no JSON.
     """
     steps: list[Json] = [{"text": say}] if say else []
     for name, arguments in asked:
@@ -66,18 +67,18 @@ SECRET_NUMBERS: Sequence[Hop] = (
 
 @dataclass(frozen=True)
 class Segment:
-    """A part of an answer's body: bytes, or what happens in their place."""
+    """A part of an answer's body: bytes, or an event instead of them."""
 
     kind: Literal["bytes", "pause", "stall", "cut"]
-    """What it is."""
+    """The kind of segment."""
     data: bytes = b""
     """The bytes to send."""
     seconds: float = 0.0
-    """How long a pause is."""
+    """The length of a pause."""
 
 
 def check(hops: Sequence[Hop]) -> None:
-    """Raises ``InvalidArgumentError`` for a hop that cannot be played, and says what is wrong with it."""
+    """Raises ``InvalidArgumentError`` for a hop that cannot be played, with the reason."""
     for number, hop in enumerate(hops):
         if problem := _problem(hop):
             raise InvalidArgumentError(f"hop {number}: {problem}", "make it by `text`, `calls` or `error`")
@@ -109,7 +110,8 @@ def _problem(hop: Hop) -> str | None:
 
 
 def body(hop: Hop, *, position: int = 0, model: str = "mock", usage: bool = True) -> Iterator[Segment]:
-    """The streamed answer of a hop. ``position`` makes the ids of its calls: those of two answers must differ."""
+    """Returns the streamed answer of a hop. ``position`` makes the ids of its calls: those of two answers must
+    differ."""
     player = _Player(hop, position, model, usage)
     for step in hop.get("steps", ()):
         if step == "end_early":
@@ -128,7 +130,7 @@ def body(hop: Hop, *, position: int = 0, model: str = "mock", usage: bool = True
 
 
 def refusal(status: int, message: str) -> bytes:
-    """An error body of the provider."""
+    """Returns an error body of the provider."""
     kind = "requests" if status == 429 else "server_error" if status >= 500 else "invalid_request_error"
     code = {401: "invalid_api_key", 429: "rate_limit_exceeded"}.get(status)
     return json.dumps({"error": {"message": message, "type": kind, "param": None, "code": code}}).encode()
@@ -216,5 +218,5 @@ def _frame(data: str) -> bytes:
 
 
 def _pieces(said: Any) -> list[str]:
-    """A word or so at a time, as a model sends it."""
+    """Splits text into words or so, as a model sends it."""
     return _WORDS.findall(str(said))

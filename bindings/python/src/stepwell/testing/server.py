@@ -26,8 +26,8 @@ from . import script
 from .script import SECRET_NUMBERS, Hop, Segment
 
 Request = dict[str, Json]
-"""A request that came: ``method``, ``path``, ``headers``, ``body`` and ``delivery``, how far its answer got: ``sending``,
-``complete``, ``cut`` or ``client_left``."""
+"""A received request: ``method``, ``path``, ``headers``, ``body`` and ``delivery``, the state of its answer:
+``sending``, ``complete``, ``cut`` or ``client_left``."""
 
 VARIABLE = "STEPWELL_MOCK_LLM"
 """The variable that names the program ``mock-llm``."""
@@ -36,8 +36,8 @@ VARIABLE = "STEPWELL_MOCK_LLM"
 class MockLlm:
     """A scripted model that an app under test talks to: give the app ``base_url`` as its provider's address.
 
-    It speaks OpenAI's chat completions, and answers each request with the next hop of its script; without hops it plays
-    the secret numbers. It needs nothing but Python::
+    The server speaks OpenAI's chat completions, and answers each request with the next hop of its script; without hops
+    it plays the secret numbers. It needs only Python::
 
         with MockLlm(calls(("get_weather", {"city": "Bergen"})), text("It rains.")) as mock:
             agent = Agent(provider="openai-compatible", model="mock", base_url=mock.base_url, tools=[get_weather])
@@ -48,8 +48,8 @@ class MockLlm:
     it. A request that the provider would refuse, such as one where a tool call is not answered, gets its error, and is
     among the ``failures``.
 
-    Its address has a word of its own. A request without it gets a 404, takes no hop and is not kept: an app that still
-    tries a server which is gone, and whose port this one was given, disturbs no script.
+    The address has a random word. A request without it gets a 404, takes no hop and is not kept: an app that still
+    tries a server which is gone, and whose port this one got, disturbs no script.
     """
 
     def __init__(self, *hops: Hop, repeat: bool | None = None) -> None:
@@ -74,15 +74,16 @@ class MockLlm:
             return copy.deepcopy(self._server.requests)
 
     def failures(self) -> list[str]:
-        """What the app did wrong, a line each: a test ends well with ``assert mock.failures() == []``.
+        """The app's mistakes, a line each: a test ends well with ``assert mock.failures() == []``.
 
-        That is what a provider would have refused, and what tools have raised in this process that is no ``ToolError``.
+        They are requests that a provider would have refused, and exceptions other than ``ToolError`` of tools in this
+        process.
         """
         with self._server.changed:
             return [*self._server.failures, *self._bugs.lines]
 
     def wait_until(self, holds: Callable[[list[Request]], bool], timeout: float = 60.0) -> None:
-        """Waits until the requests are as a test needs them, such as until the app has closed a connection::
+        """Waits until the requests fulfil a condition, such as that the app has closed a connection::
 
             mock.wait_until(lambda requests: requests[0]["delivery"] == "client_left")
 
@@ -93,7 +94,7 @@ class MockLlm:
                 raise TimeoutError(f"the requests did not come to that in {timeout} s: {self._server.requests}")
 
     def close(self) -> None:
-        """Ends the server. Answers under way are cut."""
+        """Stops the server. Answers under way are cut."""
         self._bugs.close()
         self._server.stop()
         self._thread.join()
@@ -111,7 +112,7 @@ class MockLlm:
 
 
 class MockLlmProgram:
-    """The same by the program ``mock-llm``, which speaks every provider's format and can play more of what goes wrong.
+    """The same with the program ``mock-llm``, which speaks every provider's format and can play more failures.
 
     It comes with Stepwell's sources: ``cargo build -p stepwell-mock-llm``.
     """
@@ -148,12 +149,12 @@ class MockLlmProgram:
         return found
 
     def failures(self) -> list[str]:
-        """What the app did wrong, a line each; see ``MockLlm.failures``."""
+        """The app's mistakes, a line each; see ``MockLlm.failures``."""
         found: list[str] = self._get("/__failures")
         return [*found, *self._bugs.lines]
 
     def wait_until(self, holds: Callable[[list[Request]], bool], timeout: float = 60.0) -> None:
-        """Waits until the requests are as a test needs them; raises ``TimeoutError`` after ``timeout`` seconds."""
+        """Waits until the requests fulfil a condition; raises ``TimeoutError`` after ``timeout`` seconds."""
         end = time.monotonic() + timeout
         while not holds(self.requests()):
             if time.monotonic() > end:
@@ -161,7 +162,7 @@ class MockLlmProgram:
             time.sleep(0.01)
 
     def close(self) -> None:
-        """Ends the program."""
+        """Stops the program."""
         if hasattr(self, "_bugs"):
             self._bugs.close()
         assert self._process.stdin and self._process.stdout
@@ -179,7 +180,7 @@ class MockLlmProgram:
 
 
 class _ToolBugs:
-    """What tools of agents at these addresses raise."""
+    """The exceptions of tools of agents at these addresses."""
 
     def __init__(self, *base_urls: str) -> None:
         self.lines: list[str] = []
@@ -241,7 +242,7 @@ class _Server(socketserver.TCPServer):
         self.stopping.close()
 
     def take(self, request: Request) -> tuple[int, Hop | None, str]:
-        """Keeps a request and chooses its hop: which it is, or none and why."""
+        """Keeps a request and chooses its hop: returns its position, or none and the reason."""
         with self.changed:
             self.requests.append(request)
             number, wrong = 0, _refused(request)
@@ -275,7 +276,7 @@ class _Handler(BaseHTTPRequestHandler):
     disable_nagle_algorithm = True
 
     def log_message(self, format: str, *arguments: object) -> None:
-        """Says nothing: what came is in ``requests``."""
+        """Logs nothing: the requests are in ``requests``."""
 
     def do_GET(self) -> None:
         self._whole(404, script.refusal(404, f"nothing is at {self.path}"))
@@ -300,7 +301,7 @@ class _Handler(BaseHTTPRequestHandler):
         }
         position, hop, wrong = self.server.take(request)
         if hop is None:
-            # Not 500: the agent would try again, and say that the provider is at fault.
+            # Not 500: the agent would retry, and blame the provider.
             self._whole(400, script.refusal(400, wrong))
             return
         try:
@@ -337,11 +338,11 @@ class _Handler(BaseHTTPRequestHandler):
             self._wait(segment.seconds if segment.kind == "pause" else None)
 
     def _wait(self, seconds: float | None) -> None:
-        """Waits for so long, or without end: until the client leaves, or the server ends."""
+        """Waits for the given time, or without end: until the client leaves, or the server stops."""
         ready, _, _ = select.select([self.connection, self.server.stopping], [], [], seconds)
         if self.server.stopping in ready:
             raise _Cut
-        # Nothing more is sent on a connection whose answer is awaited, so this is its end.
+        # The client sends nothing more on a connection whose answer is awaited, so this is its end.
         if ready:
             raise ConnectionError("the client has left")
 
@@ -357,7 +358,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def _refused(request: Request) -> str:
-    """What the provider would refuse about a request; the rule that is broken most is that of tool calls."""
+    """Returns the provider's reason to refuse a request; most often it is the rule of tool calls."""
     body = request["body"]
     if request["path"] != "/v1/chat/completions":
         return "unknown path; this model speaks OpenAI's chat completions alone"
@@ -389,7 +390,7 @@ def _unanswered(messages: Iterable[Mapping[str, Json]]) -> str:
 
 
 def _answers(messages: Iterable[Mapping[str, Json]]) -> int:
-    """The answers of the model; assistant messages side by side are one."""
+    """Counts the answers of the model; adjacent assistant messages are one."""
     roles = [message.get("role") for message in messages]
     return sum(1 for before, role in zip([None, *roles], roles) if role == "assistant" != before)
 

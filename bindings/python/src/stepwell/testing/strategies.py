@@ -1,4 +1,4 @@
-"""Hypothesis strategies for what happens in a turn, to test an app's own invariants. Wants ``hypothesis``.
+"""Hypothesis strategies for the events of a turn, to test an app's own invariants. Needs ``hypothesis``.
 
 ::
 
@@ -12,7 +12,7 @@
             screen.show(event)
         assert not screen.spinner
 
-Every sequence is one that the machine itself gave for some model, tools, network and user, so it keeps all that
+The machine itself emitted every sequence for some model, tools, network and user, so the sequence keeps all that
 Stepwell promises, and it shrinks to the shortest script that breaks the test.
 """
 
@@ -57,7 +57,8 @@ def _steps(**others: st.SearchStrategy[Json]) -> st.SearchStrategy[Json]:
 
 
 def tool_calls() -> st.SearchStrategy[Json]:
-    """Steps that ask for a tool: mostly well, or by a wrong name, or with arguments that are no JSON or do not fit."""
+    """Returns steps that ask for a tool: mostly well, or by a wrong name, or with arguments that are no JSON or do not
+    fit."""
     good = st.one_of(
         st.fixed_dictionaries({"name": st.just("look"), "arguments": st.fixed_dictionaries({}, optional={"what": words})}),
         st.fixed_dictionaries({"name": st.just("order"), "arguments": st.fixed_dictionaries({"what": words})}),
@@ -70,17 +71,18 @@ def tool_calls() -> st.SearchStrategy[Json]:
 
 
 def said() -> st.SearchStrategy[Json]:
-    """Steps that say or think something."""
+    """Returns steps that say or think something."""
     return _steps(text=words, reasoning=words)
 
 
 def _shows(steps: list[Json]) -> bool:
-    """Whether an answer is more than reasoning and blanks, which are no answer."""
+    """Returns whether an answer is more than reasoning and blanks, which are no answer."""
     return any("tool_call" in step or step.get("text", "").strip() for step in steps)
 
 
 def hops(*, trouble: bool = True) -> st.SearchStrategy[Hop]:
-    """Answers of a model: text, reasoning and tool calls. With ``trouble`` some break off, fail, are refused or empty."""
+    """Returns answers of a model: text, reasoning and tool calls. With ``trouble`` some break off, fail, are refused or
+    empty."""
     steps = st.lists(said() | tool_calls(), max_size=4)
     if not trouble:
         return st.builds(lambda steps: {"steps": steps if _shows(steps) else [*steps, {"text": "So."}]}, steps)
@@ -93,10 +95,10 @@ def hops(*, trouble: bool = True) -> st.SearchStrategy[Hop]:
 
 @st.composite
 def turns(draw: st.DrawFn, *, trouble: bool = True, max_hops: int = 3) -> PlayedTurn:
-    """Turns that were played to their end, with what came of them.
+    """Returns turns that were played to their end, with their results.
 
-    Without ``trouble`` nothing goes wrong, and nobody stops the turn: all end in ``Success``, but for a model that asks
-    for tools that are not there, or with arguments that do not fit, which it is told.
+    Without ``trouble`` nothing goes wrong, and the user stops no turn: all end in ``Success``, even if the model asks
+    for tools that do not exist, or with arguments that do not fit, of which it is informed.
     """
     script = draw(st.lists(hops(trouble=trouble), max_size=max_hops))
     results = draw(st.lists(words | st.none() if trouble else words, max_size=4))
@@ -119,5 +121,5 @@ def turns(draw: st.DrawFn, *, trouble: bool = True, max_hops: int = 3) -> Played
 
 
 def event_sequences(*, trouble: bool = True, max_hops: int = 3) -> st.SearchStrategy[list[Event]]:
-    """The events of whole turns, from the first to ``Completed``, in the order in which an app gets them."""
+    """Returns the events of complete turns, from the first to ``Completed``, in the order in which an app gets them."""
     return turns(trouble=trouble, max_hops=max_hops).map(lambda turn: turn.events)

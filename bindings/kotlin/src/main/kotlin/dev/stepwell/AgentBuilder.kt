@@ -8,7 +8,7 @@ import kotlinx.serialization.json.JsonObject
 import kotlinx.serialization.json.jsonArray
 
 /**
- * An agent: a conversation with a model and the app's tools, with the network inside.
+ * An agent: a conversation with a model and the app's tools, which does its own network IO.
  *
  * ```
  * val agent = agent("openai", "gpt-4o-mini", key = key) {
@@ -45,7 +45,7 @@ public class AgentBuilder internal constructor(
     /** The conversation's id; random if absent. */
     public var threadId: String? = null
 
-    /** An earlier conversation to go on with: AG-UI messages, oldest first. */
+    /** An earlier conversation to continue: AG-UI messages, oldest first. */
     public var history: JsonElement? = null
 
     /** The state shared with an AG-UI agent. */
@@ -54,8 +54,8 @@ public class AgentBuilder internal constructor(
     private val code = AppCode()
 
     /**
-     * What the app's code of the agent (tools, approver, hooks, …) runs in, over the coroutine context of whoever collects
-     * the turn: `Dispatchers.IO`, say, for tools that block their thread.
+     * The context of the app's code of the agent (tools, approver, hooks, …), added to the coroutine context of the
+     * caller that collects the turn: `Dispatchers.IO`, say, for tools that block their thread.
      */
     public var context: CoroutineContext by code::context
 
@@ -74,20 +74,20 @@ public class AgentBuilder internal constructor(
     private var registry: RunRegistry? = null
 
     /**
-     * Sets who is told of each exception that the app's code of the agent throws without it being meant for the model or the
-     * turn: a bug in a tool, an approver or a hook, with its stack. Without one they go to the logger `dev.stepwell` of
+     * Sets the handler of each exception of the app's code that is not meant for the model or the turn: a bug in a
+     * tool, an approver or a hook, with its stack. Without a handler they go to the logger `dev.stepwell` of
      * `java.util.logging`, as warnings.
      */
     public fun onError(handle: (Throwable) -> Unit) {
         code.onError = handle
     }
 
-    /** Adds a tool: what it takes, and its code. */
+    /** Adds a tool: its arguments and its code. */
     public fun tool(name: String, description: String, build: ToolBuilder.() -> Unit) {
         tools += ToolBuilder(name, description, code).apply(build).build()
     }
 
-    /** Sets who asks the user about the tools that need it. Without one they are denied. */
+    /** Sets the code that asks the user to approve the tools that need it. Without it they are denied. */
     public fun approver(ask: suspend (ToolInvocation) -> Decision) {
         approver = object : Approver {
             override suspend fun decide(invocation: ToolInvocation): Decision = code.run { ask(invocation) }
@@ -95,8 +95,8 @@ public class AgentBuilder internal constructor(
     }
 
     /**
-     * Sets who asks the user what running tools want to know: [ask] gives the answer, which fits the question's schema, or
-     * says that there is none. Without one their questions are declined.
+     * Sets the code that asks the user the questions of running tools: [ask] returns the answer, which fits the
+     * question's schema, or that there is none. Without it their questions are declined.
      */
     public fun answerer(ask: suspend (ToolInvocation, Question) -> UserAnswer) {
         answerer = object : Answerer {
@@ -106,21 +106,21 @@ public class AgentBuilder internal constructor(
     }
 
     /**
-     * Keeps the turns in a store: one that `SqliteStore.open` gave, say. `Agent.recover` goes on with what a process that
-     * died has left. With [waits] a turn waits for its store however long it takes.
+     * Keeps the turns in a store: one that `SqliteStore.open` returned, say. `Agent.recover` revives the turns that a
+     * dead process left. With [waits] a turn waits for its store however long it takes.
      */
     public fun store(store: SessionStore, waits: Boolean = false) {
         stored = StoreSetup(store, waits)
     }
 
-    /** Keeps the turns in a database of the app's own. */
+    /** Keeps the turns in the app's own database. */
     public fun store(store: Store, waits: Boolean = false) {
         store(sessionStore(store, code), waits)
     }
 
     /**
-     * Writes a journal of each turn, for [replayJournal]: [write] takes the turn and whole lines, each as soon as it is
-     * known. It is called on the thread that drives the turn, so it is to be quick.
+     * Writes a journal of each turn, for [replayJournal]: [write] takes the turn and complete lines, each as soon as it
+     * is known. It is called on the thread that drives the turn, so it should return quickly.
      */
     public fun journal(write: (turn: String, lines: String) -> Unit) {
         journal = object : JournalSink {
@@ -129,7 +129,7 @@ public class AgentBuilder internal constructor(
     }
 
     /**
-     * Sends the requests with the app's own HTTP stack: an [okHttp] of its `OkHttpClient`, or any other. Without one
+     * Sends the requests with the app's own HTTP stack: an [okHttp] of its `OkHttpClient`, or any other. Without it
      * Stepwell has connections of its own.
      */
     public fun client(client: HttpTransport) {
@@ -137,8 +137,8 @@ public class AgentBuilder internal constructor(
     }
 
     /**
-     * Sets where the runs of the hops come from, for a backend that creates each before its stream is opened: [create] gives
-     * the run's id. What it throws is what the turn fails with. Without one the agent makes the ids itself.
+     * Sets the code that creates the runs of the hops, for a backend that creates each run before its stream is opened:
+     * [create] returns the run's id. An exception fails the turn. Without it the agent makes the ids itself.
      */
     public fun runSource(create: suspend (NewRun) -> String) {
         runSource = object : RunSource {
@@ -148,9 +148,9 @@ public class AgentBuilder internal constructor(
     }
 
     /**
-     * Sets who gives the key and the headers of each request, for tokens that expire: [give] is asked before each, and once
-     * more when the provider refuses what it gave with a 401. What it throws is what the turn fails with. Without one they are
-     * `key` and `headers`.
+     * Sets the code that supplies the key and the headers of each request, for tokens that expire: [give] is called
+     * before each request, and again when the provider refuses its answer with a 401. An exception fails the turn.
+     * Without it they are `key` and `headers`.
      */
     public fun credentials(give: suspend (CredentialRequest) -> Authorization) {
         credentials = object : CredentialSource {
@@ -159,16 +159,16 @@ public class AgentBuilder internal constructor(
     }
 
     /**
-     * Adds a hook, after those before it: code that looks at requests, answers and tools, changes them, or refuses them with
-     * [refuse]. Whatever else it throws fails the turn, with the hook's [name].
+     * Adds a hook, after those before it: code that inspects requests, answers and tools, changes them, or refuses them
+     * with [refuse]. Any other exception fails the turn, with the hook's [name].
      */
     public fun hook(name: String, build: HookBuilder.() -> Unit) {
         hooks += HookBuilder(name, code).apply(build).build()
     }
 
     /**
-     * Sets who makes the instructions of each turn, before its first request: they are stored with the turn. What [make] throws
-     * is what the turn fails with. Without one they are [instructions].
+     * Sets the code that makes the instructions of each turn, before its first request: they are stored with the turn.
+     * An exception of [make] fails the turn. Without it they are [instructions].
      */
     public fun instructionsFrom(make: suspend (InstructionsRequest) -> String) {
         instructionsFrom = object : InstructionsSource {
@@ -177,9 +177,9 @@ public class AgentBuilder internal constructor(
     }
 
     /**
-     * Sets who shortens a conversation that does not fit the model's context any more: [trim] is given what does not fit, and
-     * its messages as AG-UI has them, oldest first, and says what is kept, or nothing if it cannot be shortened:
-     * `Trimmed(overflow.newest(0.5))`, say. Without one such a turn ends with [Failure.ContextTooLong].
+     * Sets the code that shortens a conversation that no longer fits the model's context: [trim] gets the overflow, and
+     * its messages in AG-UI's form, oldest first, and returns what is kept, or null if the conversation cannot be
+     * shortened: `Trimmed(overflow.newest(0.5))`, say. Without it such a turn ends with [Failure.ContextTooLong].
      */
     public fun trimContext(trim: suspend (overflow: ContextOverflow, messages: JsonArray) -> Trimmed?) {
         trimContext = object : Trimmer {
@@ -189,9 +189,8 @@ public class AgentBuilder internal constructor(
     }
 
     /**
-     * Sets who decodes the typed answers, before they count: [decode] is given the answer, which fits its schema. What it
-     * throws is what the model is told that does not fit: the answer is asked for again. Asked only where
-     * [OutputType.decodedByHost] says so.
+     * Sets the code that decodes the typed answers, before they are accepted: [decode] gets the answer, which fits its
+     * schema. An exception is the model's reason to answer again. Used only if [OutputType.decodedByHost] is set.
      */
     public fun outputDecoder(decode: suspend (JsonElement) -> Unit) {
         outputDecoder = Decoding(code, decode)

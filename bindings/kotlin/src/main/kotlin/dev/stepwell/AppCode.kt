@@ -7,24 +7,24 @@ import kotlin.coroutines.EmptyCoroutineContext
 import kotlin.coroutines.cancellation.CancellationException
 import kotlinx.coroutines.withContext
 
-/** How code of the app's is called: what it runs in, and where its exceptions go. */
+/** Calls code of the app: with its context, and the handler of its exceptions. */
 internal class AppCode {
     var context: CoroutineContext = EmptyCoroutineContext
     var onError: ((Throwable) -> Unit)? = null
 
-    /** Runs code, reports what it throws, and passes it on as an exception. */
+    /** Runs code, reports its exception, and passes that on. */
     suspend fun <T> run(code: suspend () -> T): T =
         withContext(context) {
             try {
                 code()
             } catch (failed: Throwable) {
-                // Beyond the context it may be a copy.
+                // Outside the context the exception may be a copy.
                 report(failed)
                 throw crossing(failed)
             }
         }
 
-    /** As [run]; the words of the exception are what the turn fails with. */
+    /** Runs code as [run] does; the message of its exception fails the turn. */
     suspend fun <T> told(code: suspend () -> T): T =
         try {
             run(code)
@@ -36,7 +36,7 @@ internal class AppCode {
 
     fun report(failed: Throwable) {
         when (failed) {
-            // Meant so, and heard of by whom it is for.
+            // An intended exception, which its receiver handles.
             is CancellationException, is ToolException, is CallbackException, is StoreException, is HookRefusal -> return
             else -> try {
                 onError?.invoke(failed) ?: log.log(Level.WARNING, "the app's code for a turn failed", failed)
@@ -49,11 +49,11 @@ internal class AppCode {
     companion object {
         private val log: Logger = Logger.getLogger("dev.stepwell")
 
-        /** Only exceptions cross to Rust: an error left alone would never answer, and the turn would wait. */
+        /** Passes exceptions alone to Rust: an error left alone would never answer, and the turn would wait. */
         fun crossing(failed: Throwable): Exception =
             failed as? Exception ?: IllegalStateException(wordsOf(failed), failed)
 
-        /** What the model or the log is told of an exception. */
+        /** The text of an exception for the model or the log. */
         fun wordsOf(failed: Throwable): String {
             val name = failed::class.simpleName ?: failed.javaClass.name
             return failed.message?.let { "$name: $it" } ?: name

@@ -15,9 +15,9 @@ import kotlinx.coroutines.launch
 import kotlinx.coroutines.withContext
 
 /**
- * Runs [block] with a handle on the same conversations, whose turns belong to the calling coroutine, as those of [send] do:
- * all code of the app's that is called for them (tools, approver, hooks, store, …) runs in the coroutine context of the
- * caller, with its dispatcher and its context elements. When the block is over its turns are cancelled, and the
+ * Runs [block] with a handle on the same conversations, whose turns belong to the calling coroutine, as those of [send]
+ * do: all code of the app that is called for them (tools, approver, hooks, store, …) runs in the coroutine context of
+ * the caller, with its dispatcher and its context elements. At the end of the block its turns are cancelled, and the
  * call returns once all of that code has ended, `finally` blocks included.
  *
  * ```
@@ -42,7 +42,8 @@ public suspend fun <T> Agent.turnScope(block: suspend (Agent) -> T): T {
 
 /** A coroutine that began turns: their code runs in its context. */
 private class Caller(context: CoroutineContext) {
-    // The coroutine's own job is not the parent: its turns are told to stop, and what they still store must not fail.
+    // The coroutine's own job is not the parent: its turns are cancelled separately, and their last writes must not
+    // fail.
     private val job = SupervisorJob()
     private val scope = CoroutineScope(context.minusKey(Job) + job)
     private var isOver = false
@@ -55,7 +56,7 @@ private class Caller(context: CoroutineContext) {
 
     @OptIn(DelicateCoroutinesApi::class)
     fun launch(code: suspend CoroutineScope.() -> Unit): Job = synchronized(this) {
-        // Only a store that is in trouble is called later: the coroutine is gone, and its dispatcher may be.
+        // Only a failing store is called later: the coroutine is gone, and its dispatcher may be.
         (if (isOver) GlobalScope else scope).launch(block = code)
     }
 
@@ -71,7 +72,7 @@ private class Caller(context: CoroutineContext) {
     }
 }
 
-/** Launches code of the app's for the coroutine that began the turn; Stepwell calls it on a thread of its own. */
+/** Launches code of the app for the coroutine that began the turn; Stepwell calls it on a thread of its own. */
 @OptIn(DelicateCoroutinesApi::class)
 internal fun launchForCaller(code: suspend CoroutineScope.() -> Unit): Job =
     Caller.known[currentCaller()]?.launch(code) ?: GlobalScope.launch(block = code)

@@ -1,6 +1,6 @@
 package dev.stepwell
 
-// What apps ask of an exception, whatever its kind.
+// Properties that apps need of an exception of any kind.
 
 /** What went wrong, in a sentence. */
 public val TurnException.reason: String get() = problem.message
@@ -8,5 +8,5 @@ public val TurnException.reason: String get() = problem.message
 /** What to do about it. */
 public val TurnException.advice: String get() = problem.advice
 
-/** Whether the same may go well another time. */
+/** Whether a later attempt may succeed. */
 public val TurnException.retryable: Boolean get() = problem.retryable

@@ -1,6 +1,6 @@
 package dev.stepwell
 
-/** Runs code of the app's that Rust calls: see [AppCode.crossing]. */
+/** Runs code of the app that Rust calls: see [AppCode.crossing]. */
 internal inline fun <T> guarded(call: () -> T): T =
     try {
         call()
@@ -8,7 +8,7 @@ internal inline fun <T> guarded(call: () -> T): T =
         throw AppCode.crossing(broken)
     }
 
-/** A number of Java's, where only one that counts makes sense. */
+/** Returns a number of Java, whose types are signed, if it is not negative. */
 internal fun Int.notNegative(): Int = also { require(it >= 0) { "$it is negative" } }
 
 internal fun Long.notNegative(): Long = also { require(it >= 0) { "$it is negative" } }

@@ -6,13 +6,13 @@ import kotlinx.serialization.json.JsonElement
 import kotlinx.serialization.json.JsonObject
 import kotlinx.serialization.json.JsonPrimitive
 
-/** Thrown by a hook that does not let pass what it looks at, for this [reason]. */
+/** Thrown by a hook that refuses its subject, for this [reason]. */
 public class HookRefusal(public val reason: String) : Exception(reason)
 
-/** Does not let pass what a hook looks at: the reason is for the model to read, or for whoever waits for the turn. */
+/** Refuses the subject of a hook: the reason is for the model to read, or for the caller that waits for the turn. */
 public fun refuse(reason: String): Nothing = throw HookRefusal(reason)
 
-/** Says what a hook looks at, and with what code; see [AgentBuilder.hook]. */
+/** Sets the subjects of a hook, with the code for each; see [AgentBuilder.hook]. */
 @StepwellDsl
 public class HookBuilder internal constructor(private val name: String, private val app: AppCode) {
     private var request: (suspend (HookSubject.HookedRequest) -> HookAnswer)? = null
@@ -21,14 +21,14 @@ public class HookBuilder internal constructor(private val name: String, private 
     private var result: (suspend (HookSubject.HookedResult) -> HookAnswer)? = null
 
     /**
-     * Looks at what is sent to the model, once for each request, not for each try: gives the messages that it carries in the
-     * place of its own, AG-UI's, or nothing. The history stays as it is.
+     * Inspects a request to the model, once for each request, not for each try: returns AG-UI messages to send instead
+     * of the request's own, or null. The history is not changed.
      */
     public fun beforeRequest(look: suspend (HookSubject.HookedRequest) -> JsonArray?) {
         request = { look(it)?.let { messages -> HookAnswer.ChangeRequest(null, messages) } ?: HookAnswer.GoOn }
     }
 
-    /** Looks at what the model has said, before anything follows from it. The user may have read it by then. */
+    /** Inspects the model's answer, before anything follows from it. The user may have read it by then. */
     public fun afterAnswer(look: suspend (HookSubject.HookedAnswer) -> Unit) {
         answer = {
             look(it)
@@ -37,14 +37,14 @@ public class HookBuilder internal constructor(private val name: String, private 
     }
 
     /**
-     * Looks at a call, before the user is asked whether it may run: gives the arguments to run it with in the place of its
-     * own, or nothing. They fit the tool's schema, and the model is not told.
+     * Inspects a call, before the user is asked whether it may run: returns the arguments to run it with instead of its
+     * own, or null. They must fit the tool's schema, and the model is not informed.
      */
     public fun beforeTool(look: suspend (ToolInvocation) -> JsonObject?) {
         call = { look(it)?.let(HookAnswer::ChangeArguments) ?: HookAnswer.GoOn }
     }
 
-    /** Looks at what came of a call: gives what the model is told in its place, text or content parts, or nothing. */
+    /** Inspects the result of a call: returns another result for the model, text or content parts, or null. */
     public fun afterTool(look: suspend (HookSubject.HookedResult) -> JsonElement?) {
         result = { look(it)?.let(HookAnswer::ChangeResult) ?: HookAnswer.GoOn }
     }

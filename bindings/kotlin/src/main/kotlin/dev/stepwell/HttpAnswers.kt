@@ -2,5 +2,5 @@
 
 package dev.stepwell
 
-/** The status and the headers of the answer are there, with a signed status: Java has no other. See [HttpAnswer.opened]. */
+/** Reports the status and the headers of the answer, with a signed status for Java. See [HttpAnswer.opened]. */
 public fun HttpAnswer.opened(status: Int, headers: List<HttpHeader>): Unit = opened(status.toUShort(), headers)

@@ -19,7 +19,7 @@ import kotlinx.serialization.json.JsonNull
 import kotlinx.serialization.json.JsonObject
 import kotlinx.serialization.json.JsonPrimitive
 
-/** What a property, or a class, of a tool's arguments means: the model reads it. */
+/** The description of a property, or a class, of a tool's arguments, for the model. */
 @SerialInfo
 @Target(AnnotationTarget.PROPERTY, AnnotationTarget.CLASS)
 public annotation class Description(
@@ -28,8 +28,8 @@ public annotation class Description(
 )
 
 /**
- * The JSON Schema of a `@Serializable` class, by which a tool takes its arguments. Properties with a default may be left
- * out, others are required; [Description] says what they mean.
+ * The JSON Schema of a `@Serializable` class, for a tool's arguments. Properties with a default may be left out, others
+ * are required; [Description] describes them.
  *
  * @throws IllegalArgumentException if it is no class, or something in it has no schema
  */
@@ -45,10 +45,10 @@ public fun jsonSchema(descriptor: SerialDescriptor, json: Json = Json): JsonObje
 internal fun schemaOf(descriptor: SerialDescriptor, json: Json): JsonObject = SchemaWriter(json).root(descriptor)
 
 private class SchemaWriter(private val json: Json) {
-    /** The classes around the place that is being described. */
+    /** The classes around the current place. */
     private val around = mutableListOf<SerialDescriptor>()
 
-    /** The classes that contain themselves, by what `$ref` calls them. */
+    /** The recursive classes, by their names in `$ref`. */
     private val recursive = mutableMapOf<SerialDescriptor, String>()
 
     private val definitions = mutableMapOf<String, JsonElement>()
@@ -90,13 +90,13 @@ private class SchemaWriter(private val json: Json) {
         )
     }
 
-    /** A value class is what it holds; of the unsigned numbers the schema says that they are. */
+    /** A value class has the schema of its value; the schema marks unsigned numbers. */
     private fun inline(descriptor: SerialDescriptor): JsonObject {
         val held = value(descriptor.getElementDescriptor(0))
         return if (descriptor.serialName in UNSIGNED) JsonObject(held + ("minimum" to JsonPrimitive(0))) else held
     }
 
-    /** Describes a class where it stands; within itself it is referred to. */
+    /** Describes a class in place; within itself the class is referred to. */
     private fun once(descriptor: SerialDescriptor, describe: () -> JsonObject): JsonObject {
         if (descriptor in around) {
             val name = recursive.getOrPut(descriptor) { unused(descriptor.serialName.substringAfterLast('.')) }

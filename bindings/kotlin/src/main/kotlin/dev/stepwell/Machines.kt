@@ -11,7 +11,7 @@ import kotlinx.serialization.json.JsonArray
 import kotlinx.serialization.json.JsonElement
 import kotlinx.serialization.json.JsonObject
 
-// The sans-IO API with byte arrays, and with the system's clock where no time is given.
+// The sans-IO API with byte arrays, and with the system's clock if no time is passed.
 
 /** Starts the turn. */
 public fun RunMachine.start(start: Start): Outputs = start(start, Instant.now())
@@ -24,7 +24,7 @@ public fun RunMachine.runCreated(effect: String, runId: String): Outputs =
 public fun RunMachine.runNotCreated(effect: String, message: String): Outputs =
     runNotCreated(effect, message, Instant.now())
 
-/** The conversation is to go on with these of its messages, and with `summary` in the place of the others. */
+/** The app shortened the conversation to these messages, with `summary` instead of the others. */
 public fun RunMachine.contextTrimmed(
     effect: String,
     keep: List<String>,
@@ -35,14 +35,14 @@ public fun RunMachine.contextTrimmed(
 public fun RunMachine.contextNotTrimmed(effect: String, message: String): Outputs =
     contextNotTrimmed(effect, message, Instant.now())
 
-/** The app has decoded the typed answer: it counts. */
+/** The app decoded the typed answer, which is accepted. */
 public fun RunMachine.outputDecoded(effect: String): Outputs = outputDecoded(effect, Instant.now())
 
-/** The app cannot decode the typed answer. The reason is for the model to read, which is asked again if it may be. */
+/** The app cannot decode the typed answer. The model reads the reason, and is asked again if retries are left. */
 public fun RunMachine.outputRefused(effect: String, reason: String): Outputs =
     outputRefused(effect, reason, Instant.now())
 
-/** The key and the headers of the request that is to be opened next. */
+/** The key and the headers of the next request. */
 public fun RunMachine.authorized(
     effect: String,
     key: String?,
@@ -53,7 +53,7 @@ public fun RunMachine.authorized(
 public fun RunMachine.notAuthorized(effect: String, message: String): Outputs =
     notAuthorized(effect, message, Instant.now())
 
-/** A hook has looked. An answer that changes something else than it was asked about is none to the effect. */
+/** A hook answered. An answer that changes something other than the hook's subject is not an answer to the effect. */
 public fun RunMachine.hookAnswered(effect: String, answer: HookAnswer): Outputs =
     hookAnswered(effect, answer, Instant.now())
 
@@ -97,7 +97,7 @@ public fun RunMachine.ended(effect: String): Outputs = ended(effect, Instant.now
 public fun RunMachine.lost(effect: String, message: String): Outputs =
     lost(effect, message, Instant.now())
 
-/** A tool gave a result. */
+/** A tool returned a result. */
 public fun RunMachine.toolFinished(effect: String, content: String): Outputs =
     toolFinished(effect, content, Instant.now())
 
@@ -111,11 +111,11 @@ public fun RunMachine.toolFailed(
 /** The tool has begun something whose result comes later, with [toolFinished] or [toolFailed]. */
 public fun RunMachine.toolDeferred(effect: String): Outputs = toolDeferred(effect, Instant.now())
 
-/** A running tool says how far it has come, from 0 to 1 if that is known, and what it does now. */
+/** A running tool reports its progress, from 0 to 1 if that is known, and what it is doing. */
 public fun RunMachine.toolProgress(effect: String, fraction: Double? = null, message: String? = null): Outputs =
     toolProgress(effect, fraction, message, Instant.now())
 
-/** A running tool shows what it has so far, in the place of what it showed before. */
+/** A running tool shows its partial result, which replaces the previous one. */
 public fun RunMachine.toolPartialResult(effect: String, content: String): Outputs =
     toolPartialResult(effect, content, Instant.now())
 
@@ -127,7 +127,7 @@ public fun RunMachine.toolAsks(effect: String, number: UInt, question: Question)
 /**
  * The user answered a tool's question.
  *
- * @throws StepwellException.InvalidArgument if the answer does not fit the question's schema; it is still asked
+ * @throws StepwellException.InvalidArgument if the answer does not fit the question's schema; the question stays open
  */
 public fun RunMachine.answer(effect: String, value: JsonElement): Outputs =
     answer(effect, value, Instant.now())
@@ -137,9 +137,10 @@ public fun RunMachine.decline(effect: String, reason: String? = null): Outputs =
     decline(effect, reason, Instant.now())
 
 /**
- * The user allows the call. With [arguments] it is run with these in the place of the model's, and the model is told.
+ * The user allows the call. With [arguments] the call is run with these instead of the model's, and the model is
+ * informed.
  *
- * @throws StepwellException.InvalidArgument if the arguments do not fit the tool; the call is still asking
+ * @throws StepwellException.InvalidArgument if the arguments do not fit the tool; the approval stays open
  */
 public fun RunMachine.approve(effect: String, arguments: JsonObject? = null): Outputs =
     approve(effect, Instant.now(), arguments)
@@ -155,19 +156,19 @@ public fun RunMachine.persisted(effect: String): Outputs = persisted(effect, Ins
 public fun RunMachine.persistFailed(effect: String, message: String): Outputs =
     persistFailed(effect, message, Instant.now())
 
-/** The user answered the agent's questions, all of them. */
+/** The user answered all of the agent's questions. */
 public fun RunMachine.resume(answers: List<ResumeEntry>): Outputs =
     resume(answers, Instant.now())
 
 /** The user stops the turn. */
 public fun RunMachine.cancel(): Outputs = cancel(Instant.now())
 
-/** The user stops one call. The others go on, and the model is told. */
+/** The user stops one call. The other calls continue, and the model is informed. */
 public fun RunMachine.cancelCall(call: CallKey): Outputs = cancelCall(call, Instant.now())
 
 /**
- * The user types during the turn. The message waits until the next hop begins, and is answered in this turn; if it
- * cannot be, [Event.SteeringRefused] gives it back.
+ * The user sends a message during the turn. The message waits until the next hop begins, and is answered in this turn;
+ * if that is not possible, [Event.SteeringRefused] returns it.
  */
 public fun RunMachine.steer(
     text: String,
@@ -179,8 +180,8 @@ public fun RunMachine.steerMessage(message: JsonObject): Outputs =
     steerMessage(message, Instant.now())
 
 /**
- * What the user was shown by a host that died, as AG-UI messages: for a run that was revived, before any other input.
- * What the run does not know of it stays, marked with `metadata.cut`, and the answer is asked for anew.
+ * The messages that the user was shown by a host that died, in AG-UI's form: for a run that was revived, before any
+ * other input. What the run does not know of them stays, marked with `metadata.cut`, and the answer is asked for again.
  */
 public fun RunMachine.shown(messages: JsonArray): Outputs =
     shown(messages, Instant.now())
@@ -194,18 +195,18 @@ public fun RunMachine.enteredForeground(): Outputs = enteredForeground(Instant.n
 /** The network that the server is reached over is gone. */
 public fun RunMachine.networkLost(): Outputs = networkLost(Instant.now())
 
-/** There is a network, or another one took the place of the one before. */
+/** There is a network, or another one replaced it. */
 public fun RunMachine.networkAvailable(): Outputs = networkAvailable(Instant.now())
 
-/** The app goes away: the outputs stop what it has begun, and give back what the user typed. */
+/** The app releases the run: the outputs stop the work that the run began, and return what the user typed. */
 public fun RunMachine.dispose(): Outputs = dispose(Instant.now())
 
-/** Time has passed: what is due is done. */
+/** Time has passed: the run handles the timers that are due. */
 public fun RunMachine.timeout(): Outputs = timeout(Instant.now())
 
 private const val SMALLEST = 16 * 1024
 
-/** The library reads bytes where they lie, so they must lie outside of the heap; each thread has one place for them. */
+/** A buffer for bytes, one for each thread: the library reads bytes in place, so they must be outside of the heap. */
 private val place = ThreadLocal.withInitial { ByteBuffer.allocateDirect(SMALLEST) }
 
 private fun direct(bytes: ByteArray, length: Int): ByteBuffer {

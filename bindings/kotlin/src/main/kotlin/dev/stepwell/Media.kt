@@ -2,27 +2,27 @@ package dev.stepwell
 
 import java.nio.file.Path
 
-// What goes with a message, or comes of a tool, and is more than text: pictures, sound, films, documents.
+// Parts of a message or of a tool's result that are more than text: pictures, sound, video, documents.
 
 /**
  * A picture, for [send] or as a tool's result: a file, or an address (`https://…`, `data:…`), which the provider fetches.
  *
- * A file is read at once. Its media type is [mediaType], or is found by its first bytes, and where these do not say it by its
+ * A file is read at once. Its media type is [mediaType], or is detected from the first bytes, and failing that from the
  * name.
  *
- * @throws StepwellException.InvalidArgument it is not there, empty, of no known type or no picture; an address that nobody
- *   fetches from
+ * @throws StepwellException.InvalidArgument if it is missing, empty, of no known type or no picture, or the address
+ * cannot be fetched
  */
 @Throws(StepwellException::class)
 public fun image(source: String, mediaType: String? = null): ContentPart =
     mediaPart(MediaKind.IMAGE, MediaSource.Text(source), mediaType)
 
-/** The same of a file. */
+/** Makes a picture from a file. */
 @Throws(StepwellException::class)
 public fun image(source: Path, mediaType: String? = null): ContentPart =
     mediaPart(MediaKind.IMAGE, MediaSource.Path(source.toString()), mediaType)
 
-/** The same of bytes, which may have a [name]. */
+/** Makes a picture from bytes, which may have a [name]. */
 @Throws(StepwellException::class)
 public fun image(source: ByteArray, mediaType: String? = null, name: String? = null): ContentPart =
     mediaPart(MediaKind.IMAGE, MediaSource.Bytes(source), mediaType, name)
@@ -32,47 +32,47 @@ public fun image(source: ByteArray, mediaType: String? = null, name: String? = n
 public fun audio(source: String, mediaType: String? = null): ContentPart =
     mediaPart(MediaKind.AUDIO, MediaSource.Text(source), mediaType)
 
-/** The same of a file. */
+/** Makes sound from a file. */
 @Throws(StepwellException::class)
 public fun audio(source: Path, mediaType: String? = null): ContentPart =
     mediaPart(MediaKind.AUDIO, MediaSource.Path(source.toString()), mediaType)
 
-/** The same of bytes, which may have a [name]. */
+/** Makes sound from bytes, which may have a [name]. */
 @Throws(StepwellException::class)
 public fun audio(source: ByteArray, mediaType: String? = null, name: String? = null): ContentPart =
     mediaPart(MediaKind.AUDIO, MediaSource.Bytes(source), mediaType, name)
 
-/** A film; see [image]. */
+/** A video; see [image]. */
 @Throws(StepwellException::class)
 public fun video(source: String, mediaType: String? = null): ContentPart =
     mediaPart(MediaKind.VIDEO, MediaSource.Text(source), mediaType)
 
-/** The same of a file. */
+/** Makes a video from a file. */
 @Throws(StepwellException::class)
 public fun video(source: Path, mediaType: String? = null): ContentPart =
     mediaPart(MediaKind.VIDEO, MediaSource.Path(source.toString()), mediaType)
 
-/** The same of bytes, which may have a [name]. */
+/** Makes a video from bytes, which may have a [name]. */
 @Throws(StepwellException::class)
 public fun video(source: ByteArray, mediaType: String? = null, name: String? = null): ContentPart =
     mediaPart(MediaKind.VIDEO, MediaSource.Bytes(source), mediaType, name)
 
-/** A document: a PDF file, a text, whatever the provider reads; see [image]. */
+/** A document: a PDF file, a text, or any other type that the provider reads; see [image]. */
 @Throws(StepwellException::class)
 public fun document(source: String, mediaType: String? = null): ContentPart =
     mediaPart(MediaKind.DOCUMENT, MediaSource.Text(source), mediaType)
 
-/** The same of a file. */
+/** Makes a document from a file. */
 @Throws(StepwellException::class)
 public fun document(source: Path, mediaType: String? = null): ContentPart =
     mediaPart(MediaKind.DOCUMENT, MediaSource.Path(source.toString()), mediaType)
 
-/** The same of bytes, which may have a [name]. */
+/** Makes a document from bytes, which may have a [name]. */
 @Throws(StepwellException::class)
 public fun document(source: ByteArray, mediaType: String? = null, name: String? = null): ContentPart =
     mediaPart(MediaKind.DOCUMENT, MediaSource.Bytes(source), mediaType, name)
 
-/** What a tool gave, as the model is shown it. */
+/** The result of a tool, as the model is shown it. */
 internal fun outputOf(value: Any?): ToolOutput = when (value) {
     is ToolOutput -> value
     is ContentPart -> ToolOutput("", listOf(value))

@@ -21,9 +21,9 @@ import okio.Buffer
  * val agent = agent("openai", "gpt-4o-mini", key = key) { client(OkHttpTransport(okHttp)) }
  * ```
  *
- * The app brings OkHttp, 4 or later, along. Its limits of time for reading and for a whole call do not hold here: a model
- * may think for minutes, and the turn has clocks of its own, see [Timeouts]. No redirect is followed: the request holds
- * the key. Each answer that is under way has a thread, since OkHttp's reading blocks; none of them is one of the 64 of
+ * The app provides OkHttp, 4 or later. OkHttp's time limits for reading and for a whole call do not apply here: a model
+ * may think for minutes, and the turn has its own clocks, see [Timeouts]. No redirect is followed: the request holds
+ * the key. Each answer under way has a thread, since OkHttp's reading blocks; none of them is one of the 64 of
  * `Dispatchers.IO`.
  */
 public class OkHttpTransport(client: OkHttpClient) : HttpTransport {
@@ -37,7 +37,7 @@ public class OkHttpTransport(client: OkHttpClient) : HttpTransport {
         val sent = Request.Builder().url(request.url).method(request.method, request.body.toRequestBody())
         for (header in request.headers) sent.addHeader(header.name, header.value)
         val call = client.newCall(sent.build())
-        // Reading blocks its thread: a call that is cancelled lets go of it.
+        // Reading blocks its thread: cancelling the call frees it.
         val cancelled = launch(start = CoroutineStart.UNDISPATCHED) {
             try {
                 awaitCancellation()
@@ -47,7 +47,7 @@ public class OkHttpTransport(client: OkHttpClient) : HttpTransport {
         }
         val pieces = Channel<ByteArray>(PIECES)
         launch(READING) {
-            // What came before the answer broke off counts.
+            // What arrived before the answer broke off counts.
             pieces.close(runCatching { call.readInto(pieces, answer) }.exceptionOrNull())
         }
         withContext(Dispatchers.Default) { answer.takeFrom(pieces) }
@@ -61,7 +61,7 @@ public class OkHttpTransport(client: OkHttpClient) : HttpTransport {
         while (!body.exhausted()) pieces.send(body.readByteArray(body.buffer.size))
     }
 
-    /** Hands the answer on. Each call costs as much as some KiB do, so all that is there goes in one. */
+    /** Passes the answer on. A call costs as much as some KiB, so all available bytes go in one. */
     private suspend fun HttpAnswer.takeFrom(pieces: Channel<ByteArray>) {
         for (first in pieces) {
             val all = Buffer().write(first)
@@ -71,10 +71,10 @@ public class OkHttpTransport(client: OkHttpClient) : HttpTransport {
     }
 
     private companion object {
-        /** How many pieces of up to 8 KiB wait to be handed on; then reading waits. */
+        /** The number of chunks of up to 8 KiB that may wait to be passed on; then reading waits. */
         const val PIECES = 64
 
-        /** Threads beside those of `Dispatchers.IO`. */
+        /** Threads in addition to those of `Dispatchers.IO`. */
         val READING = Dispatchers.IO.limitedParallelism(Int.MAX_VALUE)
     }
 }

@@ -7,17 +7,17 @@ import kotlinx.serialization.json.JsonPrimitive
 import kotlinx.serialization.json.boolean
 import kotlinx.serialization.json.jsonPrimitive
 
-// What a running tool asks the user, in short.
+// Short forms of a running tool's questions to the user.
 
-/** Asks the user for a text; nothing if they give none. */
+/** Asks the user for a text; null if there is no answer. */
 public suspend fun ToolContext.ask(message: String): String? =
     answer(message, "type" to JsonPrimitive("string"))?.jsonPrimitive?.content
 
-/** Asks the user for a yes or a no; nothing if they give none. */
+/** Asks the user for a yes or a no; null if there is no answer. */
 public suspend fun ToolContext.askYesOrNo(message: String): Boolean? =
     answer(message, "type" to JsonPrimitive("boolean"))?.jsonPrimitive?.boolean
 
-/** Asks the user for one of these; nothing if they choose none. */
+/** Asks the user to choose one of these; null if there is no answer. */
 public suspend fun ToolContext.askChoice(message: String, choices: List<String>): String? =
     answer(message, "enum" to JsonArray(choices.map(::JsonPrimitive)))?.jsonPrimitive?.content
 

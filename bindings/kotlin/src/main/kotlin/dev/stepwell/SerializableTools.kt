@@ -9,10 +9,10 @@ import kotlinx.serialization.json.Json
 import kotlinx.serialization.json.JsonElement
 import kotlinx.serialization.serializer
 
-// Tools whose arguments are a `@Serializable` class: it is the schema, and the code gets an object of it.
+// Tools whose arguments are a `@Serializable` class, which is the schema; the code gets an object of it.
 
 /**
- * Adds a tool that takes an object of a `@Serializable` class and gives anything that can be serialized, or media:
+ * Adds a tool that takes an object of a `@Serializable` class and returns anything that can be serialized, or media:
  *
  * ```
  * @Serializable
@@ -21,7 +21,7 @@ import kotlinx.serialization.serializer
  * typedTool("get_secret_number", "The secret number of a person.") { person: Person -> numbers.getValue(person.name) }
  * ```
  *
- * What else there is to say about it, [options] says.
+ * Other settings of the tool are in [options].
  *
  * @throws IllegalArgumentException if the class has no schema; see [jsonSchema]
  */
@@ -36,7 +36,7 @@ public inline fun <reified A, reified R> AgentBuilder.typedTool(
     runWith(serializer<A>(), resultSerializer<R>(typeOf<R>()), json, code)
 }
 
-/** The same for code that says how far it is, shows what it has so far, or asks the user. */
+/** Adds such a tool with code that reports its progress, shows partial results, or asks the user. */
 public inline fun <reified A, reified R> AgentBuilder.typedTool(
     name: String,
     description: String,
@@ -48,15 +48,15 @@ public inline fun <reified A, reified R> AgentBuilder.typedTool(
     runWith(serializer<A>(), resultSerializer<R>(typeOf<R>()), json, code)
 }
 
-/** As [ToolBuilder.runWith], with the serializers of the types. */
+/** Sets the code as [ToolBuilder.runWith] does, with the serializers of the types. */
 public inline fun <reified A, reified R> ToolBuilder.runWith(
     json: Json = StepwellJson,
     noinline code: suspend (A) -> R,
 ): Unit = runWith(serializer<A>(), resultSerializer<R>(typeOf<R>()), json, code)
 
 /**
- * How the model sees a tool that takes an object of a `@Serializable` class, for [RunConfig.tools]. The app runs the tool
- * itself, with what [ToolInvocation.decode] gives.
+ * The definition of a tool that takes an object of a `@Serializable` class, for [RunConfig.tools]. The app runs the
+ * tool itself, with what [ToolInvocation.decode] returns.
  *
  * @throws IllegalArgumentException if the class has no schema; see [jsonSchema]
  */
@@ -81,15 +81,15 @@ public inline fun <reified A> toolDefinition(
 /**
  * The arguments as an object of a `@Serializable` class.
  *
- * @throws IllegalArgumentException if they are none
+ * @throws IllegalArgumentException if they do not fit the class
  */
 public inline fun <reified A> ToolInvocation.decode(json: Json = StepwellJson): A = decode(serializer<A>(), json)
 
-/** As the other one, with a serializer. */
+/** Decodes the arguments with a serializer. */
 public fun <A> ToolInvocation.decode(serializer: DeserializationStrategy<A>, json: Json = StepwellJson): A =
     json.decodeFromJsonElement(serializer, arguments)
 
-/** How arguments are read and results written where no other `Json` is given: with the values that are as by default. */
+/** The default `Json` that reads arguments and writes results, including default values. */
 public val StepwellJson: Json = Json { encodeDefaults = true }
 
 internal fun <R> encoded(result: SerializationStrategy<R>, value: R, json: Json): Any? = when (value) {
@@ -97,7 +97,7 @@ internal fun <R> encoded(result: SerializationStrategy<R>, value: R, json: Json)
     else -> if ((value as? List<*>)?.firstOrNull() is ContentPart) value else json.encodeToString(result, value)
 }
 
-/** How a tool's result is written: media are not. */
+/** Writes a tool's result, except for media. */
 @PublishedApi
 @Suppress("UNCHECKED_CAST")
 internal fun <R> resultSerializer(type: KType): SerializationStrategy<R> {
@@ -105,5 +105,5 @@ internal fun <R> resultSerializer(type: KType): SerializationStrategy<R> {
     return (if (ofMedia) JsonElement.serializer() else serializer(type)) as SerializationStrategy<R>
 }
 
-/** A result as the model is shown it. */
+/** Returns a result as the model is shown it. */
 internal fun shown(value: Any?): String = if (value == Unit) "done" else value.toString()

@@ -3,25 +3,25 @@ package dev.stepwell
 import kotlinx.coroutines.flow.Flow
 import kotlinx.coroutines.flow.flow
 
-/** The store that is built in: SQLite, in a file. */
+/** The built-in store: SQLite, in a file. */
 public object SqliteStore {
     /**
      * Opens a file, or creates it. SQLite keeps `-wal` and `-shm` alongside it. Several processes may use the file at once.
-     * It is opened before the agent that keeps its turns there: `store(opened)` in the agent's builder.
+     * Open it before the agent that keeps its turns there: `store(opened)` in the agent's builder.
      *
      * @throws StepwellException.Store if it cannot be opened or written, or is no SQLite database
      */
     public suspend fun open(path: String): SessionStore = SessionStore.openSqlite(path)
 }
 
-/** A database of the app's own, with the sessions in it; see [Store] for its rules. */
+/** The app's own database, with the sessions in it; see [Store] for its rules. */
 public fun sessionStore(store: Store): SessionStore = sessionStore(store, AppCode())
 
 internal fun sessionStore(store: Store, code: AppCode): SessionStore = SessionStore.ofApp(GuardedStore(store, code))
 
 /**
- * What happens in a turn that is under way: the events of `Agent.recover`'s turns, say. Closes the turn at the end. In a
- * [turnScope] the turn's code runs in the caller's coroutine context.
+ * The events of a turn that is under way: of `Agent.recover`'s turns, say. Closes the turn at the end. In a [turnScope]
+ * the turn's code runs in the caller's coroutine context.
  */
 public fun Turn.events(): Flow<Event> = flow {
     use { turn ->

@@ -14,11 +14,11 @@ import kotlinx.serialization.json.double
 import kotlinx.serialization.json.jsonPrimitive
 import kotlinx.serialization.json.longOrNull
 
-/** A tool of one turn's own, for `send`: what it takes, and its code, as [AgentBuilder.tool] has it. */
+/** A tool of one turn only, for `send`: its arguments and its code, as in [AgentBuilder.tool]. */
 public fun agentTool(name: String, description: String, build: ToolBuilder.() -> Unit): AgentTool =
     ToolBuilder(name, description, AppCode()).apply(build).build()
 
-/** Sets up a tool: the arguments it takes, in the order of the calls here, and its code. */
+/** Sets up a tool: its arguments, in the order of the calls here, and its code. */
 @StepwellDsl
 public class ToolBuilder internal constructor(
     private val name: String,
@@ -28,16 +28,18 @@ public class ToolBuilder internal constructor(
     /** Whether the user must allow each call. */
     public var requiresApproval: Boolean = false
 
-    /** Whether running it twice does no more than running it once. Only such a tool is run again after a crash. */
+    /**
+     * Whether running the tool twice does no more than running it once. Only such a tool is run again after a crash.
+     */
     public var idempotent: Boolean = false
 
-    /** Whether asking again with the same arguments makes sense; else the model is told when it goes in a circle. */
+    /** Whether asking again with the same arguments makes sense; a model that repeats another tool's call is warned. */
     public var repeatable: Boolean = false
 
-    /** The longest it may take; the turn's own limit if absent. */
+    /** The longest that the tool may take; the turn's own limit if absent. */
     public var timeout: Duration? = null
 
-    /** The JSON Schema of the arguments, where the calls below cannot say it. */
+    /** The JSON Schema of the arguments, if the calls below cannot describe them. */
     public var parameters: JsonObject? = null
 
     private val properties = mutableMapOf<String, JsonElement>()
@@ -66,29 +68,30 @@ public class ToolBuilder internal constructor(
         argument(name, mapOf("type" to JsonPrimitive("string"), "enum" to choices), description, optional)
     }
 
-    /** Takes whatever fits a JSON Schema. */
+    /** Takes any value that fits a JSON Schema. */
     public fun json(name: String, schema: JsonObject, description: String = "", optional: Boolean = false): Unit =
         argument(name, schema, description, optional)
 
     /**
-     * Sets the tool's code. What it gives is shown to the model: a string as it is, a [JsonElement] as JSON, nothing
-     * ([Unit]) as `done`, an [image] or a list of such parts as what they are, and with text before them as [ToolOutput],
-     * anything else by its `toString`. An exception is this tool's own error: the model is
-     * shown it, and the turn goes on. A tool whose result comes later throws [ToolException.Deferred]; [Turn.finishCall] brings it.
+     * Sets the tool's code. Its result is shown to the model: a string unchanged, a [JsonElement] as JSON, nothing
+     * ([Unit]) as `done`, an [image] or a list of such parts as media, and with text before them as [ToolOutput],
+     * anything else by its `toString`. An exception is this tool's own error: the model is shown the error, and the
+     * turn continues. A tool whose result comes later throws [ToolException.Deferred]; [Turn.finishCall] supplies the
+     * result.
      */
     public fun run(code: suspend (ToolInvocation) -> Any?) {
         this.code = { invocation, _ -> code(invocation) }
     }
 
-    /** The same for code that says how far it is, shows what it has so far, or asks the user. */
+    /** Sets code that reports its progress, shows partial results, or asks the user. */
     public fun run(code: suspend (ToolInvocation, ToolContext) -> Any?) {
         this.code = code
     }
 
     /**
-     * Sets [parameters] and the tool's code by serializers: the arguments are an object, and so may the result be, which
-     * is shown to the model as JSON, but a string and media as they are. Arguments that the class does not take are the tool's own
-     * error, for the model to mend.
+     * Sets [parameters] and the tool's code by serializers: the arguments are an object, and so may the result be,
+     * which is shown to the model as JSON, except for a string and media. Arguments that the class does not take are
+     * the tool's own error, for the model to correct.
      *
      * @throws IllegalArgumentException if the arguments have no schema; see [jsonSchema]
      */
@@ -99,7 +102,7 @@ public class ToolBuilder internal constructor(
         code: suspend (A) -> R,
     ): Unit = runWith(arguments, result, json) { given, _ -> code(given) }
 
-    /** The same for code that says how far it is, shows what it has so far, or asks the user. */
+    /** Sets such code that also reports its progress, shows partial results, or asks the user. */
     public fun <A, R> runWith(
         arguments: DeserializationStrategy<A>,
         result: SerializationStrategy<R>,

@@ -7,11 +7,11 @@ import kotlinx.serialization.json.Json
 import kotlinx.serialization.json.JsonElement
 
 /**
- * Says something to the model when the flow is collected, and emits what happens until the turn is over; the last event
+ * Sends a message to the model when the flow is collected, and emits the events until the turn is over; the last event
  * is [Event.Completed].
  *
- * Behind the text come [parts], in order: what [image], [audio], [video], [document] and [file] make, and [text] between
- * them. An empty text is none.
+ * The [parts] follow the text, in order: what [image], [audio], [video], [document] and [file] make, and [text] between
+ * them. With parts, an empty text is left out.
  *
  * ```
  * agent.send("What is this?", image("shark.png"))
@@ -20,8 +20,8 @@ import kotlinx.serialization.json.JsonElement
  * The app's code of the turn (tools, approver, hooks, store, …) runs in the coroutine context of the collector. Cancelling
  * the collector cancels the turn: its tools are stopped, its connection is closed, and `join` returns once they have ended.
  * If another turn of the thread is under way, the turn fails at once with [ProblemKind.BUSY], unless `whenBusy` is
- * [WhenBusy.CANCEL]. [options] are what is otherwise for this turn than the agent
- * has it, [tools] what it offers beside the agent's.
+ * [WhenBusy.CANCEL]. [options] override the agent's options for this turn, and [tools] are offered in addition to the
+ * agent's.
  */
 public fun Agent.send(
     text: String,
@@ -31,7 +31,7 @@ public fun Agent.send(
 ): Flow<Event> = flow {
     turnScope { agent ->
         agent.startTurn(text, options, tools, parts.asList()).use { turn ->
-            // Closing a turn that is not over cancels it.
+            // Closing an unfinished turn cancels it.
             while (true) {
                 val events = turn.nextBatch()
                 if (events.isEmpty()) break
@@ -42,13 +42,15 @@ public fun Agent.send(
 }
 
 /**
- * Says something to the model and waits for its whole answer. Cancelling the caller cancels the turn, and the app's code
- * runs in the caller's coroutine context, as for [send].
+ * Sends a message to the model and waits for its complete answer. Cancelling the caller cancels the turn, and the app's
+ * code runs in the caller's coroutine context, as for [send].
  *
- * `startTurn(text).use { it.finish() }` gives the turn however it ended. Nobody sees what an AG-UI agent asks meanwhile:
- * it is told that there is no answer, and where it asks once more, the turn is cancelled. [send] shows it.
+ * `startTurn(text).use { it.finish() }` returns the turn however it ended. Questions of an AG-UI agent are not shown to
+ * the user meanwhile: the agent is informed that there is no answer, and if it asks again, the turn is cancelled.
+ * [send] shows them.
  *
- * @throws TurnException the answer is not whole: its subclasses say why, as [TurnException.Authentication] does.
+ * @throws TurnException if the answer is incomplete: its subclasses give the reason, such as
+ * [TurnException.Authentication].
  */
 @Throws(TurnException::class, CancellationException::class)
 public suspend fun Agent.sendAndWait(
@@ -61,13 +63,13 @@ public suspend fun Agent.sendAndWait(
 }
 
 /**
- * The newest messages that fill no more than this part of the room: half of it leaves room to go on for a while. They are for
- * [Trimmed.keep].
+ * The newest messages that fill no more than this part of the room, for [Trimmed.keep]: half of it leaves room to
+ * continue for a while.
  */
 public fun ContextOverflow.newest(part: Double): List<String> = newestMessages(this, part)
 
-/** What kept the turn from a whole answer; nothing if the answer is whole. */
+/** What kept the turn from a complete answer; null if the answer is complete. */
 public val Outcome.problem: Problem? get() = problemOf(this)
 
-/** The event as JSON: one of AG-UI as AG-UI has it, with its `type` in capitals. */
+/** The event as JSON: one of AG-UI in AG-UI's form, with its `type` in capitals. */
 public fun Event.toJson(): JsonElement = eventToJson(this)

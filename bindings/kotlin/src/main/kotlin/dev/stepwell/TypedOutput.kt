@@ -10,10 +10,10 @@ import kotlinx.serialization.json.JsonElement
 import kotlinx.serialization.json.JsonNull
 import kotlinx.serialization.serializer
 
-// Answers that are a `@Serializable` type: it is the schema, and the answer is an object of it.
+// Answers of a `@Serializable` type, which is the schema; the answer is an object of it.
 
 /**
- * Says something to the model, and gives its answer as a value of a `@Serializable` type:
+ * Sends a message to the model, and returns its answer as a value of a `@Serializable` type:
  *
  * ```
  * @Serializable
@@ -22,11 +22,11 @@ import kotlinx.serialization.serializer
  * val trip = agent.run<Trip>("Three days in Norway's rainiest city")
  * ```
  *
- * What does not fit the type goes back to the model with the path and the reason, twice; then the turn has failed.
- * Cancelling the caller cancels the turn. [parts] come behind the text, as for [send].
+ * An answer that does not fit the type goes back to the model with the path and the reason, twice; then the turn fails.
+ * Cancelling the caller cancels the turn. [parts] follow the text, as for [send].
  *
- * @throws IllegalArgumentException the type has no schema; see [jsonSchema]. Nothing was sent
- * @throws TurnException the answer is not whole, or does not fit: [TurnException.OutputInvalid], with its text
+ * @throws IllegalArgumentException if the type has no schema; see [jsonSchema]. Nothing was sent
+ * @throws TurnException if the answer is incomplete, or does not fit: [TurnException.OutputInvalid], with its text
  */
 public suspend inline fun <reified T> Agent.run(
     text: String,
@@ -34,7 +34,7 @@ public suspend inline fun <reified T> Agent.run(
     json: Json = StepwellJson,
 ): T = run(text, serializer<T>(), *parts, json = json)
 
-/** As the other one, with a serializer. */
+/** Runs the turn as the other overload does, with a serializer. */
 @Throws(TurnException::class, CancellationException::class)
 public suspend fun <T> Agent.run(
     text: String,
@@ -50,19 +50,19 @@ public suspend fun <T> Agent.run(
 }
 
 /**
- * The type of an answer, read off a `@Serializable` type, for [RunConfig.output] and [Agent.withOutput]: with other retries, say,
- * or for a turn whose events are wanted.
+ * The type of an answer, derived from a `@Serializable` type, for [RunConfig.output] and [Agent.withOutput]: with other
+ * retries, say, or for a turn whose events are wanted.
  *
  * @throws IllegalArgumentException if the type has no schema; see [jsonSchema]
  */
 public inline fun <reified T> outputType(json: Json = StepwellJson): OutputType =
     outputType(serializer<T>().descriptor, json)
 
-/** As the other one, with a descriptor. */
+/** Derives the type from a descriptor. */
 public fun outputType(descriptor: SerialDescriptor, json: Json = StepwellJson): OutputType =
     OutputType(name = nameOf(descriptor), schema = schemaOf(descriptor, json))
 
-/** What the model is told that a type is called: letters, digits and `_`. */
+/** The name of a type for the model: letters, digits and `_`. */
 private fun nameOf(descriptor: SerialDescriptor): String {
     val name = when (descriptor.kind) {
         StructureKind.LIST -> "List_of_" + nameOf(descriptor.getElementDescriptor(0))
@@ -74,7 +74,7 @@ private fun nameOf(descriptor: SerialDescriptor): String {
 
 private const val LONGEST_NAME = 64
 
-/** The app's code that decodes the typed answers: what it throws is why not. */
+/** The app's code that decodes the typed answers: its exception is the reason of a refusal. */
 internal class Decoding(private val app: AppCode, private val code: suspend (JsonElement) -> Unit) : OutputDecoder {
     override suspend fun decode(value: JsonElement): String? =
         guarded {

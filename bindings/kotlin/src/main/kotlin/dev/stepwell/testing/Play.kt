@@ -10,8 +10,8 @@ import kotlinx.serialization.json.jsonObject
 /**
  * A scenario that was played.
  *
- * @property scenario The scenario with what came of each step (`gives`), and how its runs ended (`digests`), as JSON.
- * @property unmet What is not as the scenario has it in `gives`, `digests` and `expect`; empty if all is.
+ * @property scenario The scenario with the outputs of each step (`gives`), and how its runs ended (`digests`), as JSON.
+ * @property unmet The differences from the scenario's `gives`, `digests` and `expect`; empty if there are none.
  */
 public class Played internal constructor(public val scenario: String, public val unmet: List<String>)
 
@@ -19,8 +19,8 @@ public class Played internal constructor(public val scenario: String, public val
  * Plays a scenario file from its beginning to its end, without network and clock. `tests/scenarios/README.md` of Stepwell's
  * repository has its form.
  *
- * A step without `gives` is only played, and digests are compared if there are any. A step with `restore_between` stores and
- * restores its runs before every piece of a stream, or before every [restoreEvery]th.
+ * A step without `gives` is only played, and digests are compared if there are any. A step with `restore_between`
+ * stores and restores its runs before every chunk of a stream, or before every [restoreEvery]th.
  *
  * @throws dev.stepwell.StepwellException if the run cannot be set up
  * @throws IllegalArgumentException if the scenario is not of the form

@@ -11,10 +11,10 @@ import kotlinx.serialization.json.jsonArray
 import kotlinx.serialization.json.jsonObject
 import kotlinx.serialization.json.put
 
-/** What came to something else than the scenario's file has. */
+/** The results that differ from the scenario's file. */
 internal fun differences(file: JsonObject, played: JsonObject): List<String> = buildList {
     fun compare(what: String, expected: JsonElement?, came: JsonElement?) {
-        // An empty object is to be filled in.
+        // An empty object should be filled in.
         val isSaid = expected != null && expected != JsonObject(emptyMap())
         if (isSaid && expected != came) add("$what: the file says $expected, it came to $came")
     }
@@ -24,7 +24,7 @@ internal fun differences(file: JsonObject, played: JsonObject): List<String> = b
     compare("the digests", file["digests"], played["digests"])
 }
 
-/** What is not as the author of a scenario expects, after it was played. */
+/** The author's expectations that the played scenario does not meet. */
 internal fun unexpected(played: JsonObject, host: ScenarioHost): List<String> = buildList {
     fun compare(what: String, expected: JsonElement, came: JsonElement) {
         if (expected != came) add("$what should be $expected, it is $came")
@@ -69,7 +69,7 @@ private fun texts(texts: List<String>) = JsonArray(texts.map(::JsonPrimitive))
 /** The part of the outcome before the sentence: `failed api`, `success`. */
 private fun outcome(machine: RunMachine): JsonPrimitive = JsonPrimitive(machine.outcome()?.let { line(it).substringBefore(":") })
 
-/** Whether a value has all that is wanted: an object may have more fields, a list is as long. */
+/** Whether a value has all that is expected: an object may have more fields, a list must be as long. */
 private fun holds(value: JsonElement, wanted: JsonElement): Boolean = when {
     value is JsonObject && wanted is JsonObject -> wanted.all { (name, field) -> holds(value[name] ?: JsonNull, field) }
     value is JsonArray && wanted is JsonArray ->
@@ -77,7 +77,7 @@ private fun holds(value: JsonElement, wanted: JsonElement): Boolean = when {
     else -> value == wanted
 }
 
-/** The conversation in a line each: who, and what. */
+/** The conversation in a line each: the role, and the content. */
 private fun history(machine: RunMachine): List<String> = machine.messages().jsonArray.flatMap { element ->
     val message = element.jsonObject
     val role = message.text("role")

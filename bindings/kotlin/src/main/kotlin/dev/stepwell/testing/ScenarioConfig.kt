@@ -14,7 +14,7 @@ import kotlinx.serialization.json.jsonObject
 import kotlinx.serialization.json.jsonPrimitive
 import kotlinx.serialization.json.longOrNull
 
-// How a scenario sets its runs up. The names are written in `tests/scenarios/README.md` of the repository.
+// Sets up the runs of a scenario. The names are defined in `tests/scenarios/README.md` of the repository.
 
 internal fun JsonObject.text(name: String): String? = (this[name] as? JsonPrimitive)?.contentOrNull
 
@@ -33,11 +33,11 @@ internal fun JsonObject.part(name: String): JsonObject = this[name] as? JsonObje
 
 private fun JsonObject.small(name: String, default: UInt): UInt = long(name)?.toUInt() ?: default
 
-/** `null` is none, absence the default. */
+/** `null` means none, absence the default. */
 private fun JsonObject.optional(name: String, default: ULong?): ULong? =
     if (name in this) long(name)?.toULong() else default
 
-/** A time of so many milliseconds; `null` is none, absence the default. */
+/** A time in milliseconds; `null` means none, absence the default. */
 internal fun JsonObject.time(name: String, default: Duration?): Duration? =
     if (name in this) long(name)?.milliseconds else default
 

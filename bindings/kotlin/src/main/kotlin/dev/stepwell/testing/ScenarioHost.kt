@@ -27,7 +27,7 @@ private fun body(step: JsonObject): ByteArray = buildString {
     append(step.text("text").orEmpty())
 }.toByteArray()
 
-/** The runs of a scenario, and what is stored of them. */
+/** The runs of a scenario, and their stored data. */
 internal class ScenarioHost(scenario: JsonObject, private val restoreEvery: Int = 1) : AutoCloseable {
     private val config = config(scenario.json("config").jsonObject)
     val runs = mutableMapOf("run" to RunMachine(config, "thread-1", JsonArray(scenario.list("history"))))
@@ -45,14 +45,14 @@ internal class ScenarioHost(scenario: JsonObject, private val restoreEvery: Int 
         runs.values.forEach { it.close() }
     }
 
-    /** How each run stands. */
+    /** The state of each run. */
     fun digests(): JsonObject = JsonObject(runs.mapValues { JsonPrimitive(it.value.digest()) })
 
     fun restore(name: String, snapshot: String) {
         put(name, RunMachine.restore(snapshot, config))
     }
 
-    /** Takes one step: what came of it. */
+    /** Takes one step, and returns its results. */
     fun step(step: JsonObject): JsonObject {
         now = step.long("at")?.let(Instant::ofEpochMilli) ?: now
         val name = step.text("run") ?: "run"

@@ -9,7 +9,7 @@ import kotlinx.serialization.json.JsonPrimitive
 import kotlinx.serialization.json.buildJsonObject
 import kotlinx.serialization.json.put
 
-// What comes of a scenario's steps, as its file has it.
+// The results of a scenario's steps, in the form of its file.
 
 private fun snake(name: String): String = name.replace(Regex("(?<!^)(?=[A-Z])"), "_").lowercase()
 
@@ -25,7 +25,7 @@ internal fun line(outcome: Outcome): String = when (outcome) {
     else -> kind(outcome)
 }
 
-/** An event: its kind, what grows by it, and what it says. */
+/** An event: its kind, what it extends, and its content. */
 private fun line(event: Event): Triple<String, String?, String> {
     val kind = kind(event)
     fun said(text: Any) = Triple(kind, null, text.toString())
@@ -72,7 +72,7 @@ private fun line(event: Event): Triple<String, String?, String> {
     }
 }
 
-/** The events in a line each; pieces of one thing that follow each other are one, however the bytes were cut. */
+/** The events in a line each; adjacent deltas of the same item are joined, however the bytes were cut. */
 internal fun lines(events: List<Event>): List<String> {
     val lines = mutableListOf<Triple<String, String?, String>>()
     for (event in events) {
