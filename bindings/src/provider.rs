@@ -4,6 +4,7 @@ use crate::config::catalog;
 use crate::error::StepwellError;
 use crate::json_value::JsonValue;
 use stepwell_core::provider;
+use stepwell_mirror::mirror;
 
 /// A provider that answers requests.
 #[derive(Clone, Debug, PartialEq, Eq, uniffi::Record)]
@@ -33,35 +34,13 @@ pub struct Api {
     pub capabilities: Capabilities,
 }
 
-/// What an API can do at most; a model behind it may do less.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, uniffi::Record)]
-pub struct Capabilities {
-    /// The API streams its answers.
-    pub streaming: bool,
-    /// The API takes tools.
-    pub tools: bool,
-    /// The model may ask for several tools at once.
-    pub parallel_tools: bool,
-    /// The API gives each call an id.
-    pub call_ids: bool,
-    /// The API shows the model's reasoning.
-    pub reasoning: bool,
-    /// The API takes the reasoning back with the next request, so that the model can continue from it.
-    pub reasoning_return: bool,
-    /// The API takes pictures.
-    pub images: bool,
-    /// The API takes sound.
-    pub audio: bool,
-    /// The API takes documents, such as PDF files.
-    pub documents: bool,
-    /// The API holds the answer to a JSON Schema.
-    pub structured_output: bool,
-    /// The API takes marks for its prompt cache.
-    pub cache_marks: bool,
-    /// The API counts tokens in the stream.
-    pub usage: bool,
-    /// Requests name a model.
-    pub model: bool,
+mirror! {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, uniffi::Record)]
+    #[mirror(stepwell_llm::provider::Capabilities)]
+    pub struct Capabilities {
+        /// The API gives each call an id.
+        call_ids,
+    }
 }
 
 /// The context window of a model, in tokens.
@@ -104,26 +83,6 @@ impl From<&provider::Provider> for Provider {
             default_api: provider.default_api.to_string(),
             key_variable: provider.key_variable.to_string(),
             needs_key: provider.needs_key,
-        }
-    }
-}
-
-impl From<provider::Capabilities> for Capabilities {
-    fn from(can: provider::Capabilities) -> Self {
-        Self {
-            streaming: can.streaming,
-            tools: can.tools,
-            parallel_tools: can.parallel_tools,
-            call_ids: can.call_ids,
-            reasoning: can.reasoning,
-            reasoning_return: can.reasoning_return,
-            images: can.images,
-            audio: can.audio,
-            documents: can.documents,
-            structured_output: can.structured_output,
-            cache_marks: can.cache_marks,
-            usage: can.usage,
-            model: can.model,
         }
     }
 }

@@ -1,8 +1,7 @@
 use super::json::members;
 use crate::json_value::JsonValue;
-use crate::same::same;
 use serde::Serialize;
-use stepwell_core::{conversation, tool};
+use stepwell_core::tool;
 use stepwell_mirror::mirror;
 
 mirror! {
@@ -66,43 +65,15 @@ mirror! {
     }
 }
 
-/// The status of a tool call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, uniffi::Enum)]
-#[serde(rename_all = "camelCase")]
-pub enum ToolCallStatus {
-    /// The arguments are still arriving.
-    Streaming,
-    /// The arguments are complete; the call has not begun.
-    Pending,
-    /// The user is asked.
-    AwaitingApproval,
-    /// The app runs the tool.
-    Executing,
-    /// The result comes later: in minutes, or days.
-    Deferred,
-    /// The tool returned a result.
-    Completed,
-    /// The tool returned an error.
-    Failed,
-    /// The user denied the call.
-    Denied,
-    /// The call was cancelled.
-    Cancelled,
-}
-
-same!(
-    ToolCallStatus = conversation::ToolCallStatus {
-        Streaming,
-        Pending,
-        AwaitingApproval,
+mirror! {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, uniffi::Enum)]
+    #[serde(rename_all = "camelCase")]
+    #[mirror(stepwell_core::conversation::ToolCallStatus, both)]
+    pub enum ToolCallStatus {
+        /// The app runs the tool.
         Executing,
-        Deferred,
-        Completed,
-        Failed,
-        Denied,
-        Cancelled,
     }
-);
+}
 
 /// The result of a tool call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, uniffi::Enum)]

@@ -34,6 +34,7 @@ fn is_zero(count: &u32) -> bool {
 
 /// The status of a tool call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 #[serde(rename_all = "snake_case")]
 pub enum ToolCallStatus {
     /// The arguments are still arriving.

@@ -53,6 +53,7 @@ pub struct Api {
 
 /// The capabilities of an API. A model may have fewer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Capabilities {
