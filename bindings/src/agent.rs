@@ -3,7 +3,7 @@ use crate::error::StepwellError;
 use crate::json_value::JsonValue;
 use crate::language::http_client;
 use crate::listener::Listener;
-use crate::machine::{Start, conversation};
+use crate::machine::{Start, transcript};
 use crate::media::{ContentPart, content};
 use crate::output::{Decoding, OutputDecoder};
 use crate::registry::{RegistryEvent, RunRegistry};
@@ -200,7 +200,7 @@ impl Agent {
         history: JsonValue,
         shared_state: Option<JsonValue>,
     ) -> Result<Arc<Self>, StepwellError> {
-        let history = conversation(Some(history), shared_state)?;
+        let history = transcript(Some(history), shared_state)?;
         let key = stepwell_core::registry::ThreadKey::from(key);
         let agent = self.agent.thread_with_history(key, history);
         Ok(Arc::new(self.on(agent)))
@@ -314,18 +314,18 @@ impl Agent {
 
     /// The conversation as it was after the last turn of this process: a JSON array of AG-UI messages, oldest first.
     pub fn messages(&self) -> JsonValue {
-        JsonValue::of(&self.agent.conversation().messages())
+        JsonValue::of(&self.agent.transcript().messages())
     }
 
     /// The state shared with an AG-UI agent, as it was after the last turn of this process: any JSON.
     pub fn shared_state(&self) -> JsonValue {
-        JsonValue::of(self.agent.conversation().shared_state())
+        JsonValue::of(self.agent.transcript().shared_state())
     }
 
     /// Returns all that the model said since the user's last message, as it was shown.
     pub fn text(&self) -> String {
         let shown_as = self.agent.config().text;
-        shown_as.shown(&self.agent.conversation())
+        shown_as.shown(&self.agent.transcript())
     }
 }
 

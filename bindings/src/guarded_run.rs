@@ -3,10 +3,10 @@
 use crate::error::StepwellError;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use stepwell_core::conversation::Conversation;
 use stepwell_core::journal::JournalWriter;
 use stepwell_core::run::{Input, Output, RunConfig, RunMachine, SnapshotError};
 use stepwell_core::session::{MessageBuilder, SessionError, Turn, TurnTree};
+use stepwell_core::transcript::Transcript;
 use stepwell_core::{ThreadId, Timestamp};
 
 /// A run, and the journal of its inputs if one is written. A panic within a call makes that call, and every later one,
@@ -25,7 +25,7 @@ impl GuardedRun {
     pub fn new(
         config: Arc<RunConfig>,
         thread_id: ThreadId,
-        history: Conversation,
+        history: Transcript,
         has_journal: bool,
     ) -> Self {
         let journal = has_journal.then(|| JournalWriter::new(&config, &thread_id, &history));
@@ -93,7 +93,7 @@ impl GuardedRun {
                 let turn = turn.into();
                 return Err(SnapshotError::Blocks(SessionError::UnknownTurn { turn }).into());
             };
-            let history = MessageBuilder::new().conversation(path);
+            let history = MessageBuilder::new().transcript(path);
             let history = history.map_err(SnapshotError::Blocks)?;
             let revive = |history| {
                 RunMachine::revive_from(checkpoint, history, turn, Arc::clone(config), now)

@@ -6,8 +6,8 @@ pub use problem::{Problem, ProblemKind, problem_of};
 #[cfg(feature = "agent")]
 pub use problem::{TurnError, require_whole};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use stepwell_core::conversation::RunFailure;
 use stepwell_core::dialect::ApiError;
+use stepwell_core::transcript::RunFailure;
 use stepwell_mirror::mirror;
 
 mirror! {

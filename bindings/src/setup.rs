@@ -7,7 +7,7 @@ use crate::hook::AgentHook;
 use crate::instructions::{Instructing, InstructionsSource};
 use crate::journal::{JournalSink, Sink};
 use crate::json_value::JsonValue;
-use crate::machine::conversation;
+use crate::machine::transcript;
 use crate::output::{Decoding, OutputDecoder};
 use crate::registry::RunRegistry;
 use crate::run_source::{RunSource, Source};
@@ -82,7 +82,7 @@ impl AgentSetup {
         config: RunConfig,
         client: HttpClient,
     ) -> Result<AgentBuilder, StepwellError> {
-        let history = conversation(self.history, self.shared_state)?;
+        let history = transcript(self.history, self.shared_state)?;
         let mut config = config;
         if self.credentials.is_some() {
             config.credentials = Some(Credentials::Host);

@@ -233,20 +233,20 @@ impl Turn {
     /// Returns the conversation from which a stored turn continued, before the turn added anything new: a JSON array of
     /// AG-UI messages, to show before its events. Set once the turn has `begun`; none for a new turn.
     pub fn revived_from(&self) -> Option<JsonValue> {
-        let conversation = self.handle.revived_from()?;
-        Some(JsonValue::of(&conversation.messages()))
+        let transcript = self.handle.revived_from()?;
+        Some(JsonValue::of(&transcript.messages()))
     }
 
     /// Returns the current conversation in the middle of the turn: a JSON array of AG-UI messages, oldest first. For a
     /// finished turn the agent has the conversation.
     pub async fn messages(&self) -> Result<JsonValue, StepwellError> {
-        Ok(JsonValue::of(&self.handle.conversation().await?.messages()))
+        Ok(JsonValue::of(&self.handle.transcript().await?.messages()))
     }
 
     /// Returns the current state shared with an AG-UI agent in the middle of the turn: any JSON.
     pub async fn shared_state(&self) -> Result<JsonValue, StepwellError> {
         Ok(JsonValue::of(
-            self.handle.conversation().await?.shared_state(),
+            self.handle.transcript().await?.shared_state(),
         ))
     }
 
@@ -304,7 +304,7 @@ impl From<stepwell_io::Finished> for Finished {
         Self {
             text: finished.text(),
             outcome: finished.outcome.into(),
-            messages: JsonValue::of(&finished.conversation.messages()),
+            messages: JsonValue::of(&finished.transcript.messages()),
             usage: finished.usage.into(),
             hops: finished.hops,
             output: finished.output.as_ref().map(JsonValue::of),

@@ -56,15 +56,15 @@ fn main() {
         (
             "the message builder",
             Box::new(|size| {
-                let conversation = MessageBuilder::new().conversation(threads[size]);
-                black_box(conversation.expect("a path"));
+                let transcript = MessageBuilder::new().transcript(threads[size]);
+                black_box(transcript.expect("a path"));
             }),
         ),
         (
             "the message builder, formatting",
             Box::new(|size| {
                 let builder = MessageBuilder::new().format("read", |result| result.content.clone());
-                black_box(builder.conversation(threads[size]).expect("a path"));
+                black_box(builder.transcript(threads[size]).expect("a path"));
             }),
         ),
         (

@@ -10,10 +10,10 @@ use std::borrow::Cow;
 use std::hint::black_box;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use stepwell_core::conversation::Conversation;
 use stepwell_core::event::Message;
 use stepwell_core::run::{Effect, EffectId, Input, Outcome, Output, RunConfig, RunMachine, Start};
 use stepwell_core::tool::{OutputMode, OutputType};
+use stepwell_core::transcript::Transcript;
 use stepwell_core::{Timestamp, provider};
 use support::harness::{Asked, GROWTH_BAR, Way, in_turns, introduce, verdict};
 
@@ -83,7 +83,7 @@ impl Streamed {
             let output = OutputType::new("Rows", schema()).expect("a type");
             config.output = Some(output.mode(self.mode));
         }
-        let mut machine = RunMachine::new(Arc::new(config), "t".into(), Conversation::default());
+        let mut machine = RunMachine::new(Arc::new(config), "t".into(), Transcript::default());
         let now = Timestamp(0);
         machine
             .start(Start::new("r", Message::user("u", "?")), now)

@@ -5,14 +5,14 @@
 //! ```
 //! use std::borrow::Cow;
 //! use std::sync::Arc;
-//! use stepwell_core::conversation::Conversation;
+//! use stepwell_core::transcript::Transcript;
 //! use stepwell_core::event::Message;
 //! use stepwell_core::run::{RunConfig, Start};
 //! use stepwell_core::{Effect, Input, Output, RunMachine, Timestamp, provider};
 //!
 //! let endpoint = provider::find("openai-compatible")?.endpoint(None, "a-model", Some("http://localhost/v1"), None)?;
 //! let config = Arc::new(RunConfig::new(endpoint));
-//! let mut machine = RunMachine::new(config, "thread-1".into(), Conversation::default());
+//! let mut machine = RunMachine::new(config, "thread-1".into(), Transcript::default());
 //! let mut inputs = vec![Input::Start(Box::new(Start::new("run-1", Message::user("message-1", "Hello"))))];
 //! while let Some(input) = inputs.pop() {
 //!     machine.handle(input, Timestamp(0))?; // the host's clock
@@ -31,7 +31,7 @@
 //!         }
 //!     }
 //! }
-//! assert_eq!(machine.conversation().text(), "Hi");
+//! assert_eq!(machine.transcript().text(), "Hi");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
@@ -40,7 +40,7 @@
 //!
 //! ```
 //! use std::sync::Arc;
-//! use stepwell_core::conversation::Conversation;
+//! use stepwell_core::transcript::Transcript;
 //! use stepwell_core::event::Message;
 //! use stepwell_core::run::ticket::Ticket;
 //! use stepwell_core::run::{AnyRun, RunConfig, Start};
@@ -48,7 +48,7 @@
 //!
 //! let endpoint = provider::find("openai-compatible")?.endpoint(None, "a-model", Some("http://localhost/v1"), None)?;
 //! let (config, now) = (Arc::new(RunConfig::new(endpoint)), Timestamp(0));
-//! let idle = Run::new(config, "thread-1".into(), Conversation::default());
+//! let idle = Run::new(config, "thread-1".into(), Transcript::default());
 //! let mut run = idle.start(Start::new("run-1", Message::user("message-1", "Hello")), now).into_any();
 //! let run = loop {
 //!     let mut sent = None;
@@ -71,7 +71,7 @@
 //!         (run, _) => run.wake(now),
 //!     };
 //! };
-//! assert_eq!(run.conversation().text(), "Hi");
+//! assert_eq!(run.transcript().text(), "Hi");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
@@ -83,7 +83,6 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
-pub mod conversation;
 mod hash;
 pub mod journal;
 pub mod pipeline;
@@ -92,6 +91,7 @@ pub mod run;
 pub mod run_source;
 pub mod session;
 mod sync;
+pub mod transcript;
 mod unquoted;
 
 pub use run::{Effect, Input, Output, Run, RunEvent, RunMachine};

@@ -10,9 +10,9 @@ mod rejoin;
 mod replay;
 mod resync;
 
-use crate::conversation::Conversation;
 use crate::dialect::{Decode, DecodeError, Decoder, Dialect, Endpoint, HopIds};
 use crate::event::{End, ExtraRules, Phase, Verification, Verifier};
+use crate::transcript::Transcript;
 use crate::wire::{FrameLimits, Framer};
 use announced::Announced;
 use joined::Joined;
@@ -27,20 +27,20 @@ use std::time::Duration;
 /// The layers that one stream goes through. Plain data: serialising it in mid-stream, in mid-frame too, loses nothing.
 ///
 /// ```
-/// use stepwell_core::conversation::Conversation;
+/// use stepwell_core::transcript::Transcript;
 /// use stepwell_core::dialect::{Dialect, HopIds};
 /// use stepwell_core::pipeline::{Pipeline, StreamEnd};
 ///
 /// let mut pipeline = Pipeline::new(Dialect::OpenAiChat, HopIds::default(), Default::default());
-/// let mut conversation = Conversation::default();
+/// let mut transcript = Transcript::default();
 /// for chunk in [
 ///     "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"He",
 ///     "llo\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n",
 /// ] {
-///     pipeline.receive(chunk.as_bytes(), &mut conversation, &mut ())?;
+///     pipeline.receive(chunk.as_bytes(), &mut transcript, &mut ())?;
 /// }
-/// assert_eq!(pipeline.end(&mut conversation, &mut ())?, StreamEnd::Finished);
-/// assert_eq!(conversation.text(), "Hello");
+/// assert_eq!(pipeline.end(&mut transcript, &mut ())?, StreamEnd::Finished);
+/// assert_eq!(transcript.text(), "Hello");
 /// # Ok::<(), stepwell_core::pipeline::StreamError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -188,16 +188,16 @@ impl Pipeline {
     pub fn receive(
         &mut self,
         bytes: &[u8],
-        conversation: &mut Conversation,
+        transcript: &mut Transcript,
         listener: &mut dyn Listener,
     ) -> Result<(), StreamError> {
-        let (framer, decoder, frames, mut receiver) = self.split(&mut *conversation, listener);
+        let (framer, decoder, frames, mut receiver) = self.split(&mut *transcript, listener);
         let received = framer.receive(bytes, |frame| {
             *frames += u64::from(!frame.is_stray);
             receiver.frame = *frames;
             receiver.read(decoder, frame)
         });
-        self.note_usage(conversation);
+        self.note_usage(transcript);
         received.map_err(|source| StreamError {
             frame: self.frames,
             source,
@@ -207,12 +207,12 @@ impl Pipeline {
     /// Returns the layers before the events, the number of frames so far, and the layers after.
     fn split<'a>(
         &'a mut self,
-        conversation: &'a mut Conversation,
+        transcript: &'a mut Transcript,
         listener: &'a mut dyn Listener,
     ) -> (&'a mut Framer, &'a mut Decoder, &'a mut u64, Receiver<'a>) {
         let receiver = Receiver {
             verifier: &mut self.verifier,
-            conversation,
+            transcript,
             listener,
             frame: self.frames,
             meter: &mut self.meter,
@@ -235,11 +235,11 @@ impl Pipeline {
     }
 
     /// Keeps the usage of the answer so far, for a stream that does not reach its end.
-    fn note_usage(&mut self, conversation: &mut Conversation) {
+    fn note_usage(&mut self, transcript: &mut Transcript) {
         if !self.is_over()
             && let Some(usage) = self.decoder.usage()
         {
-            conversation.note_usage(usage);
+            transcript.note_usage(usage);
         }
     }
 
@@ -249,10 +249,10 @@ impl Pipeline {
     /// The end of the stream violates the protocol.
     pub fn end(
         &mut self,
-        conversation: &mut Conversation,
+        transcript: &mut Transcript,
         listener: &mut dyn Listener,
     ) -> Result<StreamEnd, StreamError> {
-        let (framer, decoder, frames, mut receiver) = self.split(&mut *conversation, listener);
+        let (framer, decoder, frames, mut receiver) = self.split(&mut *transcript, listener);
         let is_cut = framer.is_cut();
         if is_cut {
             receiver
@@ -286,7 +286,7 @@ impl Pipeline {
             frame: *frames,
             source: violation.into(),
         })?;
-        self.note_usage(conversation);
+        self.note_usage(transcript);
         Ok(match end {
             // The missing rest may have reported that the run failed after all.
             End::Finished if is_cut => StreamEnd::Truncated,

@@ -229,9 +229,9 @@ async fn load(store: &dyn Store) {
         let since = Instant::now();
         let read = store.path(&last).await.expect("they are there");
         path.add(since);
-        let conversation = MessageBuilder::new().conversation(&read);
+        let transcript = MessageBuilder::new().transcript(&read);
         whole.add(since);
-        let messages = conversation.expect("they fit together").messages().len();
+        let messages = transcript.expect("they fit together").messages().len();
         assert_eq!(messages, 4 * TURNS as usize);
     }
     turns.say(&format!("a thread of {TURNS} turns read"), 1);

@@ -28,7 +28,7 @@
 //!         println!("{outcome:?}");
 //!     }
 //! }
-//! println!("{}", agent.conversation().text());
+//! println!("{}", agent.transcript().text());
 //! # Ok(())
 //! # }
 //! ```
@@ -85,7 +85,6 @@ pub use stepwell_macros::tool;
 struct ToolExample;
 
 pub use stepwell_core::RunId;
-pub use stepwell_core::conversation::{Conversation, ToolCallStatus};
 pub use stepwell_core::dialect::{Endpoint, GenerationSettings, Secret, ToolChoice};
 pub use stepwell_core::event::{
     ContentPart, Event, Interrupt, Message, MessageContent, ResumeEntry, ResumeStatus,
@@ -106,6 +105,7 @@ pub use stepwell_core::tool::{
     OutputMode, OutputType, OutputTypeError, OwnedChange, Rejection, Tool, ToolError, ToolFailure,
     ToolFailureKind, ToolOutput, ToolRegistry, ToolResult,
 };
+pub use stepwell_core::transcript::{ToolCallStatus, Transcript};
 
 /// The items that the code of `#[tool]` names.
 #[cfg(feature = "macros")]

@@ -197,10 +197,10 @@ impl Question {
             Self::State {} => json!(StateKind::from(machine.state())),
             Self::Outcome {} => json!(machine.outcome().cloned().map(Outcome::from)),
             Self::Interrupts {} => json!(machine.interrupts()),
-            Self::Text {} => machine.conversation().text().into(),
+            Self::Text {} => machine.transcript().text().into(),
             Self::ShownText {} => machine.shown_text().into(),
-            Self::Messages {} => json!(machine.conversation().messages()),
-            Self::SharedState {} => json!(machine.conversation().shared_state()),
+            Self::Messages {} => json!(machine.transcript().messages()),
+            Self::SharedState {} => json!(machine.transcript().shared_state()),
             Self::Output {} => json!(machine.output()),
             Self::PartialOutput {} => json!(machine.partial_output().map(|output| output.value())),
             Self::PartialArguments { tool_call_id } => {

@@ -38,10 +38,10 @@ impl StoredTurns {
         };
         // Another host may drive the last turn: this one does not decide the results of its calls.
         let builder = MessageBuilder::new().keep_open_calls();
-        let conversation = builder.conversation(path).map_err(unfit)?;
+        let transcript = builder.transcript(path).map_err(unfit)?;
         Ok(History {
-            messages: conversation.messages().to_vec(),
-            shared_state: conversation.shared_state().clone(),
+            messages: transcript.messages().to_vec(),
+            shared_state: transcript.shared_state().clone(),
         })
     }
 }

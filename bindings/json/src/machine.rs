@@ -8,10 +8,10 @@ use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::sync::Arc;
 use stepwell_core::Timestamp;
-use stepwell_core::conversation::Conversation;
 use stepwell_core::event::Message;
 use stepwell_core::run::{self, Input};
 use stepwell_core::session::Turn;
+use stepwell_core::transcript::Transcript;
 use stepwell_ffi::{GuardedRun, RunConfig, TurnRecord};
 
 /// A turn without any IO, with an interface in JSON. After a panic inside it, every call fails with the kind `broken`.
@@ -111,7 +111,7 @@ impl Machine {
             (None, None, None) => {
                 let missing = || Refused::argument("the machine", "`threadId` is missing");
                 let thread = making.thread_id.ok_or_else(missing)?;
-                let mut history = Conversation::new(making.history);
+                let mut history = Transcript::new(making.history);
                 if let Some(state) = making.shared_state {
                     history = history.with_shared_state(state);
                 }

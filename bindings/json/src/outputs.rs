@@ -111,11 +111,11 @@ impl From<ToolCallUpdate> for Whole {
 mod tests {
     use super::*;
     use serde_json::{Value, json};
-    use stepwell_core::conversation::{RunFailure, ToolCallStatus};
     use stepwell_core::dialect::{ApiError, HttpRequest};
     use stepwell_core::event::Message;
     use stepwell_core::run::{self, Block, BlockContent, EffectId, PartialArgumentsUpdate};
     use stepwell_core::tool::{Arguments, OwnedChange, ToolOutput};
+    use stepwell_core::transcript::{RunFailure, ToolCallStatus};
 
     const CALL: CallKey = CallKey { hop: 0, index: 1 };
 

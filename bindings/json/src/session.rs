@@ -15,7 +15,7 @@ use stepwell_ffi::Outcome;
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 enum Call {
-    Conversation(StoredTurns),
+    Transcript(StoredTurns),
     Title { messages: Vec<Message> },
     NotStored { message: String },
     NoInstructions { message: String },
@@ -48,7 +48,7 @@ pub fn media_part(json: &str, bytes: Option<&[u8]>) -> String {
 
 fn answer(call: Call) -> Result<Value, Refused> {
     Ok(match call {
-        Call::Conversation(stored) => json!(stored.history()?),
+        Call::Transcript(stored) => json!(stored.history()?),
         Call::Title { messages } => title(&messages).into(),
         Call::NotStored { message } => json!(not_stored(message)),
         Call::NoInstructions { message } => json!(no_instructions(message)),
@@ -90,9 +90,8 @@ mod tests {
         let record = json!({
             "id": "run-1", "message": hello, "status": "streaming", "createdAtMs": 1, "updatedAtMs": 2, "blocks": [],
         });
-        let conversation =
-            ask(json!({ "call": "conversation", "turns": [record], "turn": "run-1" }));
-        assert_eq!(conversation["answer"]["messages"], json!([hello]));
+        let transcript = ask(json!({ "call": "conversation", "turns": [record], "turn": "run-1" }));
+        assert_eq!(transcript["answer"]["messages"], json!([hello]));
         let missing = ask(json!({ "call": "conversation", "turns": [record], "turn": "run-2" }));
         assert_eq!(missing["refused"]["kind"], "invalidArgument");
         let outcome = ask(json!({ "call": "notStored", "message": "no disk" }));

@@ -68,7 +68,7 @@ mirror! {
 mirror! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, uniffi::Enum)]
     #[serde(rename_all = "camelCase")]
-    #[mirror(stepwell_core::conversation::ToolCallStatus, both)]
+    #[mirror(stepwell_core::transcript::ToolCallStatus, both)]
     pub enum ToolCallStatus {
         /// The app runs the tool.
         Executing,

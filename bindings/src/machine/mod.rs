@@ -5,7 +5,7 @@ mod reading;
 mod start;
 mod timer;
 
-pub(crate) use start::conversation;
+pub(crate) use start::transcript;
 pub use start::{ResumeEntry, ResumeStatus, Start};
 #[cfg(feature = "agent")]
 pub(crate) use start::{any_json, entries, parse_message, parse_parts};
@@ -64,7 +64,7 @@ impl RunMachine {
         shared_state: Option<JsonValue>,
         journal: bool,
     ) -> Result<Arc<Self>, StepwellError> {
-        let history = conversation(history, shared_state)?;
+        let history = transcript(history, shared_state)?;
         let config = Arc::new(config.into_core()?);
         let run = GuardedRun::new(config, thread_id.into(), history, journal);
         Ok(Self::of(run))

@@ -73,7 +73,7 @@ impl RunMachine {
 
     /// Returns all that the model has said since the user's last message.
     pub fn text(&self) -> String {
-        self.read(|machine| machine.conversation().text())
+        self.read(|machine| machine.transcript().text())
             .unwrap_or_default()
     }
 
@@ -84,13 +84,13 @@ impl RunMachine {
 
     /// Returns the conversation: a JSON array of AG-UI messages, oldest first.
     pub fn messages(&self) -> JsonValue {
-        self.read(|machine| JsonValue::of(&machine.conversation().messages()))
+        self.read(|machine| JsonValue::of(&machine.transcript().messages()))
             .unwrap_or_else(|| JsonValue::from_text("[]".to_owned()))
     }
 
     /// Returns the state shared with an AG-UI agent: any JSON.
     pub fn shared_state(&self) -> JsonValue {
-        self.read(|machine| JsonValue::of(machine.conversation().shared_state()))
+        self.read(|machine| JsonValue::of(machine.transcript().shared_state()))
             .unwrap_or_else(|| JsonValue::from_text("{}".to_owned()))
     }
 

@@ -5,8 +5,8 @@ use crate::error::StepwellError;
 use crate::json_value::JsonValue;
 use crate::media::{ContentPart, content};
 use crate::same::same;
-use stepwell_core::conversation::Conversation;
 use stepwell_core::event::{self, Message};
+use stepwell_core::transcript::Transcript;
 
 use stepwell_core::run;
 use stepwell_core::tool::ToolOutput;
@@ -59,15 +59,15 @@ pub enum ResumeStatus {
 }
 
 /// Reads the conversation that an app passes as JSON.
-pub(crate) fn conversation(
+pub(crate) fn transcript(
     history: Option<JsonValue>,
     shared_state: Option<JsonValue>,
-) -> Result<Conversation, StepwellError> {
+) -> Result<Transcript, StepwellError> {
     let messages = history.map(|history| parse_messages("the history", history));
-    let conversation = Conversation::new(messages.transpose()?.unwrap_or_default());
+    let transcript = Transcript::new(messages.transpose()?.unwrap_or_default());
     Ok(match shared_state {
-        Some(state) => conversation.with_shared_state(any_json("the state", state)?),
-        None => conversation,
+        Some(state) => transcript.with_shared_state(any_json("the state", state)?),
+        None => transcript,
     })
 }
 

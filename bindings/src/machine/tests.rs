@@ -4,8 +4,8 @@ use crate::hook::HookAnswer;
 use crate::question::Question;
 use crate::state::StateKind;
 use std::collections::HashMap;
-use stepwell_core::conversation::Conversation;
 use stepwell_core::run::Input;
+use stepwell_core::transcript::Transcript;
 
 fn config() -> Arc<run::RunConfig> {
     let provider = stepwell_core::provider::find("openai-compatible").unwrap();
@@ -14,7 +14,7 @@ fn config() -> Arc<run::RunConfig> {
 }
 
 fn machine() -> Arc<RunMachine> {
-    let history = Conversation::default();
+    let history = Transcript::default();
     RunMachine::of(GuardedRun::new(config(), "thread".into(), history, false))
 }
 

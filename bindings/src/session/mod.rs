@@ -11,4 +11,4 @@ pub use view::{
     session_view,
 };
 #[cfg(feature = "agent")]
-pub(crate) use view::{conversation, view};
+pub(crate) use view::{transcript, view};

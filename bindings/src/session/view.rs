@@ -7,8 +7,8 @@ use crate::event::ToolCallStatus;
 use crate::json_value::JsonValue;
 use crate::outcome::Outcome;
 use crate::time::Timestamp;
-use stepwell_core::conversation::Conversation;
 use stepwell_core::session::{self, MessageBuilder, SessionError, TurnTree, ViewOptions};
+use stepwell_core::transcript::Transcript;
 use stepwell_mirror::mirror;
 
 mirror! {
@@ -72,7 +72,7 @@ pub fn conversation_of(
     turn: Option<String>,
 ) -> Result<JsonValue, StepwellError> {
     let turns = of_records(turns)?;
-    Ok(JsonValue::of(&conversation(turns, turn)?.messages()))
+    Ok(JsonValue::of(&transcript(turns, turn)?.messages()))
 }
 
 fn of_records(turns: Vec<TurnRecord>) -> Result<Vec<session::Turn>, StepwellError> {
@@ -95,12 +95,12 @@ pub(crate) fn view(
 }
 
 /// Returns the conversation of the same path.
-pub(crate) fn conversation(
+pub(crate) fn transcript(
     turns: Vec<session::Turn>,
     turn: Option<String>,
-) -> Result<Conversation, SessionError> {
+) -> Result<Transcript, SessionError> {
     let tree = TurnTree::new(turns)?;
-    MessageBuilder::new().conversation(path(&tree, turn)?)
+    MessageBuilder::new().transcript(path(&tree, turn)?)
 }
 
 fn path(tree: &TurnTree, turn: Option<String>) -> Result<Vec<&session::Turn>, SessionError> {

@@ -4,7 +4,7 @@ use super::{Store, StoreRunner, ThreadQuery, ThreadRecord};
 use crate::error::StepwellError;
 use crate::json_value::JsonValue;
 use crate::runtime::on_runtime;
-use crate::session::{SessionView, TurnView, conversation, view};
+use crate::session::{SessionView, TurnView, transcript, view};
 use crate::thread_key::ThreadKey;
 use std::sync::Arc;
 use stepwell_core::session::Turn;
@@ -81,7 +81,7 @@ impl SessionStore {
         turn: Option<String>,
     ) -> Result<JsonValue, StepwellError> {
         let turns = self.load(thread).await?;
-        Ok(JsonValue::of(&conversation(turns, turn)?.messages()))
+        Ok(JsonValue::of(&transcript(turns, turn)?.messages()))
     }
 
     /// Gives a thread a title. A new title does not count as use.

@@ -7,9 +7,9 @@ use std::borrow::Cow;
 use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Instant;
-use stepwell_core::conversation::Conversation;
 use stepwell_core::event::Message;
 use stepwell_core::run::{Effect, EffectId, Input, Output, RunConfig, RunMachine, Start};
+use stepwell_core::transcript::Transcript;
 use stepwell_core::wire::{FrameLimits, SseFramer, WireError};
 use stepwell_core::{Timestamp, provider};
 
@@ -39,7 +39,7 @@ impl Streaming {
         config.partial_arguments = partial_arguments;
         // The calls that the stream asks for are counted, not answered.
         config.limits.max_tool_rounds = 0;
-        let history = Conversation::new(work.history.clone());
+        let history = Transcript::new(work.history.clone());
         let mut machine = RunMachine::new(Arc::new(config), "thread".into(), history);
         machine
             .start(
@@ -96,11 +96,11 @@ pub(crate) fn decode_with<'b>(
     streaming.feed(Input::Ended { effect });
     let time = start.elapsed();
 
-    let conversation = streaming.machine.conversation();
+    let transcript = streaming.machine.transcript();
     Decoded {
         time,
-        text: conversation.text().len() + conversation.reasoning().len(),
-        args: conversation
+        text: transcript.text().len() + transcript.reasoning().len(),
+        args: transcript
             .tool_calls()
             .map(|call| call.function.arguments.len())
             .sum(),

@@ -1,10 +1,10 @@
 //! The properties of any bytes at all: no panic, the same result for every way of cutting them (I3) and over a snapshot
 //! (I4), and no more memory than the bytes account for.
 
-use stepwell_core::conversation::Conversation;
 use stepwell_core::dialect::{Dialect, HopIds};
 use stepwell_core::event::protobuf;
 use stepwell_core::pipeline::{Pipeline, StreamEnd, StreamError};
+use stepwell_core::transcript::Transcript;
 use stepwell_core::wire::{
     Frame, FrameLimits, Framer, JsonLinesFramer, LengthPrefixedFramer, SseFramer, WireError,
 };
@@ -41,7 +41,7 @@ fn stream_of(dialect: Dialect, media_type: &str, body: &[u8]) {
         let bytes: Vec<_> = body.chunks(1).collect();
         assert_eq!(whole, read(&bytes, false), "byte by byte");
     }
-    let held = serde_json::to_vec(&whole.conversation).map_or(0, |held| held.len());
+    let held = serde_json::to_vec(&whole.transcript).map_or(0, |held| held.len());
     // A generated id, and the data around an item, occur at most once for each frame.
     assert!(
         held <= 4096 + 400 * body.len(),
@@ -52,7 +52,7 @@ fn stream_of(dialect: Dialect, media_type: &str, body: &[u8]) {
 
 #[derive(Debug, PartialEq)]
 struct Seen {
-    conversation: Conversation,
+    transcript: Transcript,
     ended: Result<StreamEnd, StreamError>,
 }
 
@@ -63,22 +63,19 @@ fn read(dialect: Dialect, media_type: &str, parts: &[&[u8]], snapshots: bool) ->
         provider: "provider".to_owned(),
     };
     let mut pipeline = Pipeline::of_media_type(dialect, media_type, ids, LIMITS);
-    let mut conversation = Conversation::default();
+    let mut transcript = Transcript::default();
     let mut received = Ok(());
     for part in parts {
         if received.is_ok() {
-            received = pipeline.receive(part, &mut conversation, &mut ());
+            received = pipeline.receive(part, &mut transcript, &mut ());
         }
         if snapshots {
             pipeline = again(&pipeline);
-            conversation = again(&conversation);
+            transcript = again(&transcript);
         }
     }
-    let ended = received.and_then(|()| pipeline.end(&mut conversation, &mut ()));
-    Seen {
-        conversation,
-        ended,
-    }
+    let ended = received.and_then(|()| pipeline.end(&mut transcript, &mut ()));
+    Seen { transcript, ended }
 }
 
 /// Returns the value read from its snapshot.

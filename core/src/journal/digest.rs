@@ -76,8 +76,8 @@ impl Digest {
         digest.value(&json(&machine.state()));
         digest.value(&json(&machine.outcome()));
         digest.value(&json(&machine.usage()));
-        digest.value(&json(machine.conversation().messages()));
-        digest.value(machine.conversation().shared_state());
+        digest.value(&json(machine.transcript().messages()));
+        digest.value(machine.transcript().shared_state());
         digest
     }
 }

@@ -1,6 +1,6 @@
 use super::digest::{Digest, json};
-use crate::conversation::Conversation;
 use crate::run::{Input, Output, RunConfig, StateKind};
+use crate::transcript::Transcript;
 use crate::unquoted::unquoted;
 use crate::{ThreadId, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -19,7 +19,7 @@ pub struct Journal {
     /// The run's configuration, without keys.
     pub config: RunConfig,
     /// The history at the start; absent if the journal begins with a stored run.
-    pub history: Option<Conversation>,
+    pub history: Option<Transcript>,
     /// The entries, in order.
     pub entries: Vec<JournalEntry>,
     /// The end of the journal.
@@ -199,7 +199,7 @@ struct Head {
     program: String,
     thread_id: ThreadId,
     config: Value,
-    history: Option<Conversation>,
+    history: Option<Transcript>,
 }
 
 #[derive(Deserialize)]

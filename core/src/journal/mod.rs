@@ -13,7 +13,7 @@
 //!
 //! ```
 //! use std::sync::Arc;
-//! use stepwell_core::conversation::Conversation;
+//! use stepwell_core::transcript::Transcript;
 //! use stepwell_core::event::Message;
 //! use stepwell_core::journal::{Journal, JournalWriter};
 //! use stepwell_core::run::{Input, RunConfig, RunMachine, Start};
@@ -21,7 +21,7 @@
 //!
 //! let endpoint = provider::find("openai-compatible")?.endpoint(None, "a-model", Some("http://localhost/v1"), None)?;
 //! let config = Arc::new(RunConfig::new(endpoint));
-//! let history = Conversation::default();
+//! let history = Transcript::default();
 //! let mut journal = JournalWriter::new(&config, &"thread-1".into(), &history);
 //! let mut machine = RunMachine::new(config, "thread-1".into(), history);
 //!

@@ -3,10 +3,10 @@ use super::format::{
     JournalStep, Restoration, SnapshotOrigin, StepOutputs, output_name, write_end, write_gives,
     write_head, write_input, write_step,
 };
-use crate::conversation::Conversation;
 use crate::run::{
     AnyRun, Effect, Input, Misuse, Output, RunConfig, RunMachine, SnapshotError, StoredTurn,
 };
+use crate::transcript::Transcript;
 use crate::{ThreadId, Timestamp};
 use serde_json::Value;
 use std::sync::Arc;
@@ -42,7 +42,7 @@ const SNAPSHOTS: usize = 64;
 impl JournalWriter {
     /// A journal of a run that is new.
     #[must_use]
-    pub fn new(config: &RunConfig, thread_id: &ThreadId, history: &Conversation) -> Self {
+    pub fn new(config: &RunConfig, thread_id: &ThreadId, history: &Transcript) -> Self {
         Self::begin(config, thread_id, Some(history))
     }
 
@@ -53,7 +53,7 @@ impl JournalWriter {
         Self::begin(config, thread_id, None)
     }
 
-    fn begin(config: &RunConfig, thread_id: &ThreadId, history: Option<&Conversation>) -> Self {
+    fn begin(config: &RunConfig, thread_id: &ThreadId, history: Option<&Transcript>) -> Self {
         let config = json(config);
         let mut lines = String::new();
         let history = history.map(json);
@@ -172,7 +172,7 @@ impl JournalWriter {
     pub fn revive_from(
         &mut self,
         checkpoint: &str,
-        history: Conversation,
+        history: Transcript,
         turn: &StoredTurn,
         config: &Arc<RunConfig>,
         now: Timestamp,

@@ -1,8 +1,8 @@
 //! Calls that an AG-UI agent announces again: after a question was answered, when a client connects again, over a second
 //! transport. The call is the one that is known: it is not run again, and its arguments stay what they are.
 
-use crate::conversation::Conversation;
 use crate::event::{Custom, Event, EventRef, REPLACED, ToolCallStart};
+use crate::transcript::Transcript;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -49,20 +49,20 @@ impl Announced {
     }
 
     /// Judges an event that is in order.
-    pub(super) fn hear(&mut self, event: EventRef<'_>, conversation: &Conversation) -> Heard {
+    pub(super) fn hear(&mut self, event: EventRef<'_>, transcript: &Transcript) -> Heard {
         let event = match event {
             EventRef::ToolCallArgs {
                 tool_call_id,
                 delta,
-            } => return self.arguments(tool_call_id, delta, conversation),
+            } => return self.arguments(tool_call_id, delta, transcript),
             EventRef::Whole(event) => event,
             _ => return Heard::New,
         };
         match event {
             Event::RunStarted(_) => self.0.clear(),
-            Event::ToolCallStart(start) => return self.start(start, conversation),
+            Event::ToolCallStart(start) => return self.start(start, transcript),
             Event::ToolCallArgs(args) => {
-                return self.arguments(&args.tool_call_id, &args.delta, conversation);
+                return self.arguments(&args.tool_call_id, &args.delta, transcript);
             }
             Event::ToolCallEnd(end) => {
                 let at = self.find(&end.tool_call_id);
@@ -79,8 +79,8 @@ impl Announced {
                 let is_again = self
                     .find(id)
                     .is_some_and(|at| self.0[at].known == Known::Answered);
-                let is_of_hop = conversation.call_by_id(id).is_some();
-                if is_again || (!is_of_hop && conversation.is_answered(id)) {
+                let is_of_hop = transcript.call_by_id(id).is_some();
+                if is_again || (!is_of_hop && transcript.is_answered(id)) {
                     return Heard::Before;
                 }
             }
@@ -89,12 +89,12 @@ impl Announced {
         Heard::New
     }
 
-    fn start(&mut self, start: &ToolCallStart, conversation: &Conversation) -> Heard {
+    fn start(&mut self, start: &ToolCallStart, transcript: &Transcript) -> Heard {
         let id = start.tool_call_id.as_str();
         if let Some(at) = self.find(id) {
             self.0.remove(at);
         }
-        let Some((owner, call)) = conversation.call_of_history(id) else {
+        let Some((owner, call)) = transcript.call_of_history(id) else {
             return Heard::New;
         };
         let parent = start.parent_message_id.as_ref();
@@ -104,7 +104,7 @@ impl Announced {
             // The agent uses an id again for another call.
             return Heard::New;
         }
-        let is_answered = conversation.is_answered(id);
+        let is_answered = transcript.is_answered(id);
         if !is_answered && !is_complete(&call.function.arguments) {
             return Heard::New;
         }
@@ -120,14 +120,14 @@ impl Announced {
         heard
     }
 
-    fn arguments(&mut self, id: &str, delta: &str, conversation: &Conversation) -> Heard {
+    fn arguments(&mut self, id: &str, delta: &str, transcript: &Transcript) -> Heard {
         let Some(at) = self.find(id) else {
             return Heard::New;
         };
         let Known::Open { repeated } = &mut self.0[at].known else {
             return Heard::Before;
         };
-        let Some((_, call)) = conversation.call_of_history(id) else {
+        let Some((_, call)) = transcript.call_of_history(id) else {
             return Heard::New;
         };
         let known = &call.function.arguments;

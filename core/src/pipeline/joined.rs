@@ -4,8 +4,8 @@
 //! The conversation takes the part from the snapshot. An app that only appends deltas never sees it, so the listener
 //! gets a snapshot without the part, and then the part as a delta. An app that applies snapshots has the same result.
 
-use crate::conversation::{Conversation, Item};
 use crate::event::{Event, EventRef, Message, MessagesSnapshot, Order};
+use crate::transcript::{Item, Transcript};
 use serde::{Deserialize, Serialize};
 
 /// The most items of one snapshot that are remembered, the newest: the others are over.
@@ -44,7 +44,7 @@ impl Joined {
         &mut self,
         event: &Event,
         order: &Order,
-        conversation: &Conversation,
+        transcript: &Transcript,
     ) -> Option<Shown> {
         let started = match event {
             Event::RunStarted(_) => {
@@ -52,8 +52,8 @@ impl Joined {
                 return None;
             }
             Event::MessagesSnapshot(snapshot) => {
-                self.remember(&snapshot.messages, conversation);
-                return ahead(snapshot, order, conversation);
+                self.remember(&snapshot.messages, transcript);
+                return ahead(snapshot, order, transcript);
             }
             Event::TextMessageStart(start) => Part::Text(start.message_id.to_string()),
             Event::ReasoningMessageStart(start) => Part::Reasoning(start.message_id.to_string()),
@@ -62,11 +62,11 @@ impl Joined {
         };
         let at = self.0.iter().position(|id| id == started.id())?;
         self.0.remove(at);
-        let (_, content) = conversation.item(started.item(conversation)?)?;
+        let (_, content) = transcript.item(started.item(transcript)?)?;
         if content.is_empty() {
             return None;
         }
-        let mut messages = conversation.messages().to_vec();
+        let mut messages = transcript.messages().to_vec();
         started.content(&mut messages)?.clear();
         let snapshot = MessagesSnapshot {
             messages,
@@ -78,7 +78,7 @@ impl Joined {
         })
     }
 
-    fn remember(&mut self, messages: &[Message], conversation: &Conversation) {
+    fn remember(&mut self, messages: &[Message], transcript: &Transcript) {
         let newest = messages.iter().rev();
         let answer = newest.take_while(|message| !matches!(message, Message::User(_)));
         let brought = answer.flat_map(|message| {
@@ -86,14 +86,14 @@ impl Joined {
                 Message::Assistant(message) => message.tool_calls.as_slice(),
                 _ => &[],
             };
-            let message = conversation
+            let message = transcript
                 .message(message.id())
                 .is_none()
                 .then(|| message.id().as_str());
             let calls = calls.iter().map(|call| call.id.as_str());
             message
                 .into_iter()
-                .chain(calls.filter(|id| conversation.call_of_history(id).is_none()))
+                .chain(calls.filter(|id| transcript.call_of_history(id).is_none()))
         });
         self.0.extend(brought.take(MAX_ITEMS).map(str::to_owned));
         let too_many = self.0.len().saturating_sub(MAX_ITEMS);
@@ -102,7 +102,7 @@ impl Joined {
 }
 
 /// Returns the events for a snapshot that has more of the open items than the stream has brought.
-fn ahead(snapshot: &MessagesSnapshot, order: &Order, conversation: &Conversation) -> Option<Shown> {
+fn ahead(snapshot: &MessagesSnapshot, order: &Order, transcript: &Transcript) -> Option<Shown> {
     let open = order.open_items();
     let texts = open
         .messages
@@ -120,9 +120,7 @@ fn ahead(snapshot: &MessagesSnapshot, order: &Order, conversation: &Conversation
     let mut shown = snapshot.clone();
     let mut parts = Vec::new();
     for part in open {
-        let known = part
-            .item(conversation)
-            .and_then(|item| conversation.item(item));
+        let known = part.item(transcript).and_then(|item| transcript.item(item));
         if let Some((_, known)) = known
             && let Some(content) = part.content(&mut shown.messages)
             && content.len() > known.len()
@@ -146,14 +144,14 @@ impl Part {
     }
 
     /// The item in the conversation; nothing if the id does not tell which it is.
-    pub(super) fn item(&self, conversation: &Conversation) -> Option<Item> {
+    pub(super) fn item(&self, transcript: &Transcript) -> Option<Item> {
         let id = self.id();
         if let Self::Arguments(_) = self {
-            let (message, position) = conversation.place_of_call(id)?;
+            let (message, position) = transcript.place_of_call(id)?;
             return Some(Item::Arguments(message, position));
         }
-        let at = conversation.position(id)?;
-        let is_only = conversation.last_position(id) == Some(at);
+        let at = transcript.position(id)?;
+        let is_only = transcript.last_position(id) == Some(at);
         is_only.then_some(match self {
             Self::Reasoning(_) => Item::Reasoning(at),
             _ => Item::Text(at),

@@ -1,16 +1,16 @@
 //! The observer of a stream.
 
-use crate::conversation::{Applied, Conversation};
 use crate::event::{EventRef, Finding};
+use crate::transcript::{Applied, Transcript};
 
 /// Observes what a stream does to the conversation.
 pub trait Listener {
     /// An event was applied; `conversation` is the one after the event.
-    fn applied(&mut self, event: EventRef<'_>, applied: &Applied, conversation: &Conversation);
+    fn applied(&mut self, event: EventRef<'_>, applied: &Applied, transcript: &Transcript);
 
-    /// An event is about to move messages to other positions: each [`Item`](crate::conversation::Item) reported so far is
+    /// An event is about to move messages to other positions: each [`Item`](crate::transcript::Item) reported so far is
     /// valid for the last time.
-    fn moving(&mut self, conversation: &Conversation);
+    fn moving(&mut self, transcript: &Transcript);
 
     /// The stream has something odd that does not stop it.
     fn warning(&mut self, message: &str);
@@ -27,8 +27,8 @@ pub trait Listener {
 
 /// Ignores everything, for callers that need only the conversation.
 impl Listener for () {
-    fn applied(&mut self, _event: EventRef<'_>, _applied: &Applied, _conversation: &Conversation) {}
-    fn moving(&mut self, _conversation: &Conversation) {}
+    fn applied(&mut self, _event: EventRef<'_>, _applied: &Applied, _conversation: &Transcript) {}
+    fn moving(&mut self, _conversation: &Transcript) {}
     fn warning(&mut self, _message: &str) {}
     fn unknown_call(&mut self, _id: &str, _message: &str) {}
 }

@@ -1,9 +1,9 @@
 //! Limits the size of one answer.
 
-use crate::conversation::Conversation;
 use crate::dialect::{AnswerLimit, ITEM};
 use crate::event::weight;
 use crate::event::{Event, EventRef, Message, MessageContent, REPLACED};
+use crate::transcript::Transcript;
 use serde::{Deserialize, Serialize};
 
 /// The limits of one answer, which is one stream over all its connections.
@@ -118,8 +118,8 @@ impl Meter {
 
 /// Returns the present size in bytes of the shared state or activity that this event changes. Returns `None` for an
 /// event that changes neither.
-pub(super) fn changeable(event: &Event, conversation: &Conversation) -> Option<u64> {
-    let activity = |id: &str| match conversation.message(id) {
+pub(super) fn changeable(event: &Event, transcript: &Transcript) -> Option<u64> {
+    let activity = |id: &str| match transcript.message(id) {
         Some(Message::Activity(activity)) => activity
             .content
             .values()
@@ -128,7 +128,7 @@ pub(super) fn changeable(event: &Event, conversation: &Conversation) -> Option<u
     };
     match event {
         Event::StateSnapshot(_) | Event::StateDelta(_) => {
-            Some(weight(conversation.shared_state()) as u64)
+            Some(weight(transcript.shared_state()) as u64)
         }
         Event::ActivitySnapshot(event) => Some(activity(&event.message_id)),
         Event::ActivityDelta(event) => Some(activity(&event.message_id)),

@@ -6,12 +6,12 @@ use super::listener::Listener;
 use super::meter::{Meter, changeable};
 use super::passed::Passed;
 use super::rejoin::Rejoin;
-use crate::conversation::{Applied, Conversation};
 use crate::dialect::{Decode, DecodeError, Decoder, Sink};
 use crate::event::{
     End, Event, EventRef, Finding, REPLACED, Rule, ToolCallArgs, ToolCallEnd, Verdict, Verifier,
     Violation,
 };
+use crate::transcript::{Applied, Transcript};
 use crate::wire::Frame;
 use serde::de::IgnoredAny;
 
@@ -22,7 +22,7 @@ const OTHER_ARGUMENTS: &str =
 /// Takes the events of one frame to the conversation and to the listener.
 pub(super) struct Receiver<'a> {
     pub(super) verifier: &'a mut Verifier,
-    pub(super) conversation: &'a mut Conversation,
+    pub(super) transcript: &'a mut Transcript,
     pub(super) listener: &'a mut dyn Listener,
     pub(super) frame: u64,
     pub(super) meter: &'a mut Meter,
@@ -49,7 +49,7 @@ impl Sink for Receiver<'_> {
     }
 
     fn is_whole(&self, tool_call_id: &str) -> bool {
-        let call = self.conversation.call_of_history(tool_call_id);
+        let call = self.transcript.call_of_history(tool_call_id);
         call.is_some_and(|(_, call)| {
             serde_json::from_str::<IgnoredAny>(&call.function.arguments).is_ok()
         })
@@ -103,7 +103,7 @@ impl Receiver<'_> {
     #[cold]
     fn hear(&mut self, event: EventRef<'_>) {
         let heard = match &mut self.announced {
-            Some(announced) => announced.hear(event, self.conversation),
+            Some(announced) => announced.hear(event, self.transcript),
             None => Heard::New,
         };
         match heard {
@@ -111,7 +111,7 @@ impl Receiver<'_> {
                 let shown = match event {
                     EventRef::Whole(event) => {
                         let order = self.verifier.order();
-                        self.joined.hear(event, order, self.conversation)
+                        self.joined.hear(event, order, self.transcript)
                     }
                     _ => None,
                 };
@@ -134,7 +134,7 @@ impl Receiver<'_> {
         let Some(rejoin) = &mut self.rejoin else {
             return Ok(());
         };
-        match rejoin.pass(event, self.verifier.order(), self.conversation) {
+        match rejoin.pass(event, self.verifier.order(), self.transcript) {
             Passed::Dropped => Ok(()),
             Passed::Rest(rest) => self.judged((&*rest).into()),
             Passed::After(before) => {
@@ -144,10 +144,10 @@ impl Receiver<'_> {
                 self.judged(event)
             }
             Passed::Synced => {
-                let asked = self.conversation.asked();
+                let asked = self.transcript.asked();
                 self.judged(event)?;
                 // The snapshot brought calls that began in this hop while the stream was broken.
-                self.conversation.adopt_calls_beyond(asked);
+                self.transcript.adopt_calls_beyond(asked);
                 Ok(())
             }
             Passed::Taken => self.judged(event),
@@ -161,9 +161,9 @@ impl Receiver<'_> {
         if matches!(event, EventRef::Whole(Event::MessagesSnapshot(_))) {
             self.apply_as(event, snapshot);
         } else {
-            self.listener.moving(self.conversation);
+            self.listener.moving(self.transcript);
             self.listener
-                .applied(snapshot, &Applied::Whole, self.conversation);
+                .applied(snapshot, &Applied::Whole, self.transcript);
             self.apply(event);
         }
         for (part, from) in &shown.parts {
@@ -173,15 +173,15 @@ impl Receiver<'_> {
 
     /// Gives the listener what this item has from `from` on, which it was not given.
     fn show(&mut self, part: &Part, from: usize) {
-        let Some(item) = part.item(self.conversation) else {
+        let Some(item) = part.item(self.transcript) else {
             return;
         };
-        let content = self.conversation.item(item);
+        let content = self.transcript.item(item);
         if let Some(delta) = content.and_then(|(_, content)| content.get(from..)) {
             let applied = Applied::Delta { item, from };
             *self.has_content = true;
             self.listener
-                .applied(part.piece(delta), &applied, self.conversation);
+                .applied(part.piece(delta), &applied, self.transcript);
         }
     }
 
@@ -201,13 +201,13 @@ impl Receiver<'_> {
             EventRef::Whole(event) => self.apply_whole(event),
             delta => {
                 *self.has_content = true;
-                self.conversation.apply(delta)
+                self.transcript.apply(delta)
             }
         };
         if let Applied::Ignored(reason) = &applied {
             self.listener.warning(reason);
         }
-        self.listener.applied(shown, &applied, self.conversation);
+        self.listener.applied(shown, &applied, self.transcript);
     }
 
     fn apply_whole(&mut self, event: &Event) -> Applied {
@@ -220,12 +220,12 @@ impl Receiver<'_> {
             _ => false,
         };
         if is_moving {
-            self.listener.moving(self.conversation);
+            self.listener.moving(self.transcript);
         }
-        let before = changeable(event, self.conversation);
-        let applied = self.conversation.apply(EventRef::Whole(event));
+        let before = changeable(event, self.transcript);
+        let applied = self.transcript.apply(EventRef::Whole(event));
         if let Some(before) = before {
-            let after = changeable(event, self.conversation);
+            let after = changeable(event, self.transcript);
             self.meter.replaced(before, after.unwrap_or_default());
         }
         applied

@@ -3,9 +3,9 @@
 use super::passed::Passed;
 use super::replay::Replay;
 use super::resync::Resync;
-use crate::conversation::Conversation;
 use crate::dialect::{DecodeError, Resumption};
 use crate::event::{EventRef, Order};
+use crate::transcript::Transcript;
 use serde::{Deserialize, Serialize};
 
 /// The state that a stream needs to resume after a break.
@@ -68,7 +68,7 @@ impl Rejoin {
         &mut self,
         event: EventRef<'_>,
         order: &Order,
-        conversation: &Conversation,
+        transcript: &Transcript,
     ) -> Passed {
         if self.differs.is_some() {
             return Passed::Dropped;
@@ -76,7 +76,7 @@ impl Rejoin {
         let was_behind = self.is_behind();
         let passed = match &mut self.way {
             Way::Replay(replay) => replay.pass(event),
-            Way::Resync(resync) => resync.pass(event, order, conversation),
+            Way::Resync(resync) => resync.pass(event, order, transcript),
         };
         match passed {
             Ok(passed) => {

@@ -4,12 +4,12 @@
 //! inserted, so that a client sees each item begin once and end once.
 
 use super::passed::Passed;
-use crate::conversation::Conversation;
 use crate::event::{
     Common, Event, EventRef, Message, OpenStep, Order, Phase, ReasoningEnd, ReasoningMessageEnd,
     ReasoningMessageStart, ReasoningRole, StepFinished, StepStarted, SubagentFinished,
     SubagentStarted, TextMessageEnd, TextMessageRole, TextMessageStart, ToolCallEnd, ToolCallStart,
 };
+use crate::transcript::Transcript;
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,7 +37,7 @@ impl Resync {
         &mut self,
         event: EventRef<'_>,
         order: &Order,
-        conversation: &Conversation,
+        transcript: &Transcript,
     ) -> Result<Passed, String> {
         let is_running = order.phase() == Phase::Active;
         match (*self, event) {
@@ -58,7 +58,7 @@ impl Resync {
                 event => Err(too_early(event.kind())),
             },
             (Self::Behind, piece) => Err(too_early(piece.kind())),
-            (Self::Rejoined, event) => Ok(joined(event, order, conversation)),
+            (Self::Rejoined, event) => Ok(joined(event, order, transcript)),
         }
     }
 }
@@ -70,8 +70,8 @@ fn too_early(kind: &str) -> String {
 }
 
 /// Returns the start events missing around an event of a body that has sent its snapshot.
-fn joined(event: EventRef<'_>, order: &Order, conversation: &Conversation) -> Passed {
-    let passed = within_subagent(event, order, conversation);
+fn joined(event: EventRef<'_>, order: &Order, transcript: &Transcript) -> Passed {
+    let passed = within_subagent(event, order, transcript);
     let subagent = match event {
         EventRef::Whole(event) => event
             .common()
@@ -89,26 +89,26 @@ fn joined(event: EventRef<'_>, order: &Order, conversation: &Conversation) -> Pa
     }
 }
 
-fn within_subagent(event: EventRef<'_>, order: &Order, conversation: &Conversation) -> Passed {
+fn within_subagent(event: EventRef<'_>, order: &Order, transcript: &Transcript) -> Passed {
     match event {
         EventRef::TextMessageContent { message_id, .. } => {
-            opened(text_start(message_id, order, conversation))
+            opened(text_start(message_id, order, transcript))
         }
         EventRef::ReasoningMessageContent { message_id, .. } => {
-            opened(reasoning_start(message_id, order, conversation))
+            opened(reasoning_start(message_id, order, transcript))
         }
         EventRef::ToolCallArgs { tool_call_id, .. } => {
-            opened(call_start(tool_call_id, order, conversation))
+            opened(call_start(tool_call_id, order, transcript))
         }
         EventRef::Whole(event) => match event {
             Event::TextMessageContent(event) => {
-                opened(text_start(&event.message_id, order, conversation))
+                opened(text_start(&event.message_id, order, transcript))
             }
             Event::ReasoningMessageContent(event) => {
-                opened(reasoning_start(&event.message_id, order, conversation))
+                opened(reasoning_start(&event.message_id, order, transcript))
             }
             Event::ToolCallArgs(event) => {
-                opened(call_start(&event.tool_call_id, order, conversation))
+                opened(call_start(&event.tool_call_id, order, transcript))
             }
             Event::TextMessageStart(event) => once(!order.has_open_message(&event.message_id)),
             Event::ReasoningMessageStart(event) => {
@@ -117,15 +117,15 @@ fn within_subagent(event: EventRef<'_>, order: &Order, conversation: &Conversati
             Event::ReasoningStart(event) => once(!order.has_open_reasoning_span(&event.message_id)),
             Event::ToolCallStart(event) => once(!order.has_open_call(&event.tool_call_id)),
             Event::TextMessageEnd(event) => {
-                once(text_start(&event.message_id, order, conversation).is_none())
+                once(text_start(&event.message_id, order, transcript).is_none())
             }
             Event::ReasoningMessageEnd(event) => {
-                once(reasoning_start(&event.message_id, order, conversation).is_none())
+                once(reasoning_start(&event.message_id, order, transcript).is_none())
             }
             // A span leaves no trace in a snapshot: its beginning may have been missed.
             Event::ReasoningEnd(event) => once(order.has_open_reasoning_span(&event.message_id)),
             Event::ToolCallEnd(event) => {
-                once(call_start(&event.tool_call_id, order, conversation).is_none())
+                once(call_start(&event.tool_call_id, order, transcript).is_none())
             }
             Event::StepStarted(start) => {
                 once(!order.has_open_step(&step(&start.step_name, event.common())))
@@ -196,11 +196,11 @@ fn opened(start: Option<Event>) -> Passed {
 }
 
 /// The beginning of a message that the snapshot has, and that was not seen to begin.
-fn text_start(id: &str, order: &Order, conversation: &Conversation) -> Option<Event> {
+fn text_start(id: &str, order: &Order, transcript: &Transcript) -> Option<Event> {
     if order.has_open_message(id) {
         return None;
     }
-    let role = match conversation.message(id)? {
+    let role = match transcript.message(id)? {
         Message::Assistant(_) => TextMessageRole::Assistant,
         Message::User(_) => TextMessageRole::User,
         Message::System(_) => TextMessageRole::System,
@@ -215,11 +215,11 @@ fn text_start(id: &str, order: &Order, conversation: &Conversation) -> Option<Ev
     Some(start.into())
 }
 
-fn reasoning_start(id: &str, order: &Order, conversation: &Conversation) -> Option<Event> {
+fn reasoning_start(id: &str, order: &Order, transcript: &Transcript) -> Option<Event> {
     if order.has_open_reasoning_message(id) {
         return None;
     }
-    let Message::Reasoning(_) = conversation.message(id)? else {
+    let Message::Reasoning(_) = transcript.message(id)? else {
         return None;
     };
     let start = ReasoningMessageStart {
@@ -230,11 +230,11 @@ fn reasoning_start(id: &str, order: &Order, conversation: &Conversation) -> Opti
     Some(start.into())
 }
 
-fn call_start(id: &str, order: &Order, conversation: &Conversation) -> Option<Event> {
+fn call_start(id: &str, order: &Order, transcript: &Transcript) -> Option<Event> {
     if order.has_open_call(id) {
         return None;
     }
-    let (parent, call) = conversation.call_of_history(id)?;
+    let (parent, call) = transcript.call_of_history(id)?;
     let start = ToolCallStart {
         tool_call_id: id.into(),
         tool_call_name: call.function.name.clone(),

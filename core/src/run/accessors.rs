@@ -3,14 +3,14 @@
 use super::machine::RunMachine;
 use super::protocol::RunConfig;
 use super::states::{Run, State};
-use crate::conversation::Conversation;
 use crate::event::TokenUsage;
 use crate::tool::PartialArguments;
+use crate::transcript::Transcript;
 use crate::{RunId, ThreadId};
 use std::sync::{Arc, LazyLock};
 
 /// The conversation of a machine whose run is gone.
-static EMPTY: LazyLock<Conversation> = LazyLock::new(Conversation::default);
+static EMPTY: LazyLock<Transcript> = LazyLock::new(Transcript::default);
 
 /// Makes an accessor of a run and the same of a machine. A machine has no run after a call that panicked: the second part
 /// of a row says what it returns then.
@@ -49,9 +49,9 @@ macro_rules! accessors {
 
 accessors! {
     /// The conversation: the history, and what this turn has added so far.
-    fn conversation(&self) -> &Conversation { |turn| turn.conversation() }
+    fn transcript(&self) -> &Transcript { |turn| turn.transcript() }
     /// Empty if an earlier call panicked.
-    machine -> &Conversation { |found| found.unwrap_or(&EMPTY) }
+    machine -> &Transcript { |found| found.unwrap_or(&EMPTY) }
 
     /// The text since the last user message as the user sees it: see [`TextOptions`](super::TextOptions).
     fn shown_text(&self) -> String { |turn| turn.shown_text() }

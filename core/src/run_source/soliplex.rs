@@ -3,12 +3,12 @@
 //! Source: the REST interface of Soliplex's server, `/api/v1/rooms/{room}/agui`, <https://github.com/soliplex/soliplex>.
 
 use super::rest::{CreatedThread, RunRequests, RunSourceError, answer};
-use crate::conversation::Conversation;
 use crate::dialect::{
     AgUiOptions, Decode, Decoder, Dialect, Endpoint, HopIds, HttpRequest, Quirks, Resumption,
     SEGMENT, Secret, Sink,
 };
 use crate::event::{EventRef, Message, Violation};
+use crate::transcript::Transcript;
 use crate::wire::Frame;
 use crate::{RunId, ThreadId};
 use percent_encoding::utf8_percent_encode;
@@ -126,13 +126,13 @@ impl Soliplex {
     /// Rebuilds the conversation of a thread from its runs, oldest first, to continue it. An event that cannot be read
     /// is skipped, and noted in the trace.
     #[must_use]
-    pub fn conversation(thread_id: &ThreadId, runs: &[SoliplexRun]) -> Conversation {
-        let mut conversation = Conversation::default();
+    pub fn transcript(thread_id: &ThreadId, runs: &[SoliplexRun]) -> Transcript {
+        let mut transcript = Transcript::default();
         for run in runs {
             for message in &run.messages {
                 // The app's instructions are not part of the history: they are sent again with each run.
                 if !matches!(message, Message::System(_) | Message::Developer(_)) {
-                    let _ = conversation.push(message.clone());
+                    let _ = transcript.push(message.clone());
                 }
             }
             let ids = HopIds {
@@ -149,14 +149,14 @@ impl Soliplex {
                     data: data.as_bytes(),
                     id: b"",
                 };
-                let decoded = decoder.frame(frame, &mut Applies(&mut conversation));
+                let decoded = decoder.frame(frame, &mut Applies(&mut transcript));
                 if let Err(error) = decoded {
                     tracing::warn!(target: "stepwell", run = %run.run_id, %error, "an event of the history is left out");
                 }
             }
         }
-        let messages = conversation.messages().to_vec();
-        Conversation::new(messages).with_shared_state(conversation.shared_state().clone())
+        let messages = transcript.messages().to_vec();
+        Transcript::new(messages).with_shared_state(transcript.shared_state().clone())
     }
 
     fn threads(&self) -> String {
@@ -190,7 +190,7 @@ impl Soliplex {
 }
 
 /// Takes the events of a history, whatever their order.
-struct Applies<'a>(&'a mut Conversation);
+struct Applies<'a>(&'a mut Transcript);
 
 impl Sink for Applies<'_> {
     fn event(&mut self, event: EventRef<'_>) -> Result<(), Violation> {
@@ -347,8 +347,8 @@ mod tests {
                 json!({"type": "STATE_SNAPSHOT", "snapshot": {"seen": true}}),
             ],
         };
-        let conversation = Soliplex::conversation(&"t".into(), &[run]);
-        let said: Vec<_> = (conversation.messages().iter())
+        let transcript = Soliplex::transcript(&"t".into(), &[run]);
+        let said: Vec<_> = (transcript.messages().iter())
             .map(|message| {
                 (
                     message.id().to_string(),
@@ -363,6 +363,6 @@ mod tests {
                 ("m".to_owned(), json!("Hi there"))
             ]
         );
-        assert_eq!(*conversation.shared_state(), json!({"seen": true}));
+        assert_eq!(*transcript.shared_state(), json!({"seen": true}));
     }
 }

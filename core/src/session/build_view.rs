@@ -4,9 +4,9 @@ use super::Turn;
 use super::view::{SessionView, ViewOptions};
 use super::view_state::ViewState;
 use crate::Timestamp;
-use crate::conversation::Conversation;
 use crate::event::Message;
 use crate::run::SessionError;
+use crate::transcript::Transcript;
 
 impl SessionView {
     /// Builds the view of a path of stored turns, the oldest first.
@@ -38,7 +38,7 @@ impl SessionView {
     /// ```
     #[must_use]
     pub fn of_messages(messages: &[Message], at: Timestamp, options: &ViewOptions) -> Self {
-        let mut view = ViewState::of(Conversation::new(messages.to_vec())).view(options);
+        let mut view = ViewState::of(Transcript::new(messages.to_vec())).view(options);
         view.created_at = at;
         view.updated_at = at;
         for message in &mut view.messages {

@@ -1,8 +1,8 @@
 use super::format::{FormattedResult, ResultFormatter};
-use crate::conversation::Conversation;
-use crate::conversation::token_estimate;
 use crate::event::{Message, TextualMessage};
 use crate::run::{NEARLY_FULL, SessionError, StoredTurn as Turn, replay};
+use crate::transcript::Transcript;
+use crate::transcript::token_estimate;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
@@ -39,8 +39,8 @@ use std::sync::Arc;
 /// # }];
 /// // … load the turns of a thread …
 /// let tree = TurnTree::new(turns)?;
-/// let conversation = MessageBuilder::new().conversation(tree.shown())?;
-/// assert_eq!(conversation.text(), "Hi!");
+/// let transcript = MessageBuilder::new().transcript(tree.shown())?;
+/// assert_eq!(transcript.text(), "Hi!");
 /// // … and give it to the next run: `RunMachine::new(config, thread_id, conversation)`.
 /// # Ok::<(), stepwell_core::session::SessionError>(())
 /// ```
@@ -113,38 +113,38 @@ impl MessageBuilder {
     ///
     /// # Errors
     /// The turns do not form a path, or their blocks do not fit together.
-    pub fn conversation<'a>(
+    pub fn transcript<'a>(
         &self,
         path: impl IntoIterator<Item = &'a Turn>,
-    ) -> Result<Conversation, SessionError> {
-        let mut conversation = replay(path, self.keeps_open_calls)?;
+    ) -> Result<Transcript, SessionError> {
+        let mut transcript = replay(path, self.keeps_open_calls)?;
         for (tool, formatter) in &self.formatters {
-            super::format::format_results(&mut conversation, tool, &**formatter);
+            super::format::format_results(&mut transcript, tool, &**formatter);
         }
-        self.warn(&mut conversation);
-        Ok(conversation)
+        self.warn(&mut transcript);
+        Ok(transcript)
     }
 
     /// Builds the messages of a path, the oldest turn first.
     ///
     /// # Errors
-    /// As for [`conversation`](Self::conversation).
+    /// As for [`conversation`](Self::transcript).
     pub fn messages<'a>(
         &self,
         path: impl IntoIterator<Item = &'a Turn>,
     ) -> Result<Vec<Message>, SessionError> {
-        self.conversation(path)
-            .map(|conversation| conversation.messages().to_vec())
+        self.transcript(path)
+            .map(|transcript| transcript.messages().to_vec())
     }
 
-    fn warn(&self, conversation: &mut Conversation) {
+    fn warn(&self, transcript: &mut Transcript) {
         let Some(TokenBudget { tokens, warn_at }) = self.budget else {
             return;
         };
-        let messages = conversation.messages().iter();
+        let messages = transcript.messages().iter();
         let used: u64 = messages.map(token_estimate::of_message).sum();
         if used as f64 >= tokens as f64 * warn_at {
-            conversation.put(Message::System(TextualMessage {
+            transcript.put(Message::System(TextualMessage {
                 id: WARNING.into(),
                 content: NEARLY_FULL.to_owned(),
                 ..TextualMessage::default()

@@ -1,7 +1,7 @@
 //! Formats the results of earlier turns for the model.
 
-use crate::conversation::Conversation;
 use crate::event::{Message, MessageContent};
+use crate::transcript::Transcript;
 use crate::{MessageId, ToolCallId};
 use std::collections::BTreeMap;
 
@@ -23,14 +23,10 @@ pub struct FormattedResult<'a> {
 }
 
 /// Formats every result of a tool.
-pub(super) fn format_results(
-    conversation: &mut Conversation,
-    tool: &str,
-    formatter: &ResultFormatter,
-) {
+pub(super) fn format_results(transcript: &mut Transcript, tool: &str, formatter: &ResultFormatter) {
     let mut asked: BTreeMap<&ToolCallId, (&str, &str)> = BTreeMap::new();
     let mut formatted: Vec<(MessageId, MessageContent)> = Vec::new();
-    for message in conversation.messages() {
+    for message in transcript.messages() {
         match message {
             // A provider may use an id again: the last one that asked under it is meant.
             Message::Assistant(message) => asked.extend(message.tool_calls.iter().map(|call| {
@@ -54,7 +50,7 @@ pub(super) fn format_results(
         }
     }
     for (id, content) in formatted {
-        if let Some(Message::Tool(result)) = conversation.message_mut(&id) {
+        if let Some(Message::Tool(result)) = transcript.message_mut(&id) {
             result.content = content;
         }
     }

@@ -89,9 +89,9 @@ impl LiveSession {
         });
         self.typed.clear();
         if let Some(message) = message {
-            let _ = self.state.conversation.push(message);
+            let _ = self.state.transcript.push(message);
         }
-        self.state.conversation.begin_hop(0);
+        self.state.transcript.begin_hop(0);
         self.state.note_messages();
     }
 
@@ -108,7 +108,7 @@ impl LiveSession {
         };
         match event {
             RunEvent::AgUi(event) => {
-                let _ = self.state.conversation.apply(EventRef::from(event));
+                let _ = self.state.transcript.apply(EventRef::from(event));
                 match event {
                     Event::ToolCallResult(result) => {
                         self.state.note_answer(&result.tool_call_id, now);
@@ -131,13 +131,13 @@ impl LiveSession {
             }
             RunEvent::HopStarted { hop, run_id } => {
                 self.run_id = run_id.clone();
-                self.state.conversation.begin_hop(*hop);
+                self.state.transcript.begin_hop(*hop);
             }
             RunEvent::SteeringTaken { message_id, .. } => {
                 let place = self.typed.iter().position(|typed| typed.id() == message_id);
                 if let Some(place) = place {
                     let message = self.typed.remove(place);
-                    let _ = self.state.conversation.push(message);
+                    let _ = self.state.transcript.push(message);
                 }
             }
             RunEvent::SteeringRefused { message, .. } => {
@@ -147,7 +147,7 @@ impl LiveSession {
                 correction: Some(message),
                 ..
             } => {
-                let _ = self.state.conversation.push((**message).clone());
+                let _ = self.state.transcript.push((**message).clone());
             }
             RunEvent::Completed(outcome) => {
                 turn.view.status = outcome.turn_status();
@@ -164,7 +164,7 @@ impl LiveSession {
         };
         let index = usize::try_from(update.call.index).unwrap_or(usize::MAX);
         self.state
-            .conversation
+            .transcript
             .insert_result(Message::Tool(ToolMessage {
                 id: MessageId::of_result(&self.run_id, index),
                 tool_call_id: update.tool_call_id.clone(),

@@ -1,10 +1,10 @@
-use crate::conversation::ToolCallStatus;
 use crate::event::{
     ActivityMessage, AssistantMessage, Message, MessageContent, Metadata, ReasoningMessage,
     ToolCall, ToolMessage, UserMessage,
 };
 use crate::run::{CUT, Outcome, TextOptions, TurnStatus};
 use crate::tool::ToolRegistry;
+use crate::transcript::ToolCallStatus;
 use crate::{MessageId, RunId, Timestamp, ToolCallId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -4,20 +4,20 @@ use super::title::title;
 use super::view::{
     ActivityView, MessageView, Role, SessionView, ToolExecution, TurnView, ViewOptions,
 };
-use crate::conversation::{Conversation, ToolCallStatus};
 use crate::event::{AssistantMessage, Message, MessageContent, ToolCall};
 use crate::run::{
     Block, BlockContent, SessionError, StoredTurn as Turn, TextOptions, TurnStatus, in_sequence,
     is_correction, is_cut, replay_turn,
 };
 use crate::tool::{ToolFailureKind, ToolResult};
+use crate::transcript::{ToolCallStatus, Transcript};
 use crate::{CallKey, MessageId, RunId, Timestamp, ToolCallId};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct ViewState {
-    pub(super) conversation: Conversation,
+    pub(super) transcript: Transcript,
     pub(super) turns: Vec<TurnState>,
     /// The index of the turn that brought each message.
     brought: BTreeMap<MessageId, usize>,
@@ -54,9 +54,9 @@ pub(super) struct Execution {
 }
 
 impl ViewState {
-    pub(super) fn of(conversation: Conversation) -> Self {
+    pub(super) fn of(transcript: Transcript) -> Self {
         Self {
-            conversation,
+            transcript,
             ..Self::default()
         }
     }
@@ -81,10 +81,10 @@ impl ViewState {
             is_live: false,
         });
         if let Some(history) = &turn.history {
-            self.conversation = history.conversation();
+            self.transcript = history.transcript();
         }
         // A call without a result is shown as it is.
-        let _ = replay_turn(turn, &mut self.conversation)?;
+        let _ = replay_turn(turn, &mut self.transcript)?;
         let mut blocks = turn.blocks.iter().map(|block| &block.block.content);
         self.is_rewritten = blocks.any(|content| {
             matches!(
@@ -105,7 +105,7 @@ impl ViewState {
             return;
         };
         let is_rewritten = std::mem::take(&mut self.is_rewritten);
-        for message in self.conversation.messages().iter().rev() {
+        for message in self.transcript.messages().iter().rev() {
             let id = message.id();
             match self.brought.get(id) {
                 None => drop(self.brought.insert(id.clone(), turn)),
@@ -126,7 +126,7 @@ impl ViewState {
                 ..
             } => {
                 let owner = parent.clone();
-                let owner = owner.or_else(|| self.conversation.owner(tool_call_id).cloned());
+                let owner = owner.or_else(|| self.transcript.owner(tool_call_id).cloned());
                 if let Some(owner) = owner {
                     let asked = (owner, tool_call_id.clone());
                     self.calls.insert((turn.clone(), *call), asked.clone());
@@ -230,7 +230,7 @@ impl ViewState {
     /// Notes that an agent has answered a call itself. The result is in the conversation, where the agent may change
     /// it.
     pub(super) fn note_answer(&mut self, tool_call_id: &ToolCallId, now: Timestamp) {
-        if let Some(owner) = self.conversation.owner(tool_call_id).cloned() {
+        if let Some(owner) = self.transcript.owner(tool_call_id).cloned() {
             let execution = self.execution((owner, tool_call_id.clone()), now);
             if execution.result.is_none() {
                 execution.at = now;
@@ -259,7 +259,7 @@ impl ViewState {
             Some(asked) => asked.clone(),
             None => {
                 let id = tool_call_id?;
-                let asked = (self.conversation.owner(id)?.clone(), id.clone());
+                let asked = (self.transcript.owner(id)?.clone(), id.clone());
                 self.calls.insert(place, asked.clone());
                 asked
             }
@@ -269,7 +269,7 @@ impl ViewState {
 
     /// Returns the view for the user.
     pub(super) fn view(&self, options: &ViewOptions) -> SessionView {
-        let messages = self.conversation.messages();
+        let messages = self.transcript.messages();
         let answers = self.answers();
         let turns = self.turns.iter().map(|turn| &turn.view);
         SessionView {
@@ -295,7 +295,7 @@ impl ViewState {
     fn answers(&self) -> Answers<'_> {
         let mut asked: BTreeMap<&ToolCallId, &MessageId> = BTreeMap::new();
         let mut answers = Answers::new();
-        for message in self.conversation.messages() {
+        for message in self.transcript.messages() {
             match message {
                 // A provider may use an id again: the last one that asked under it is meant.
                 Message::Assistant(said) => {
@@ -320,7 +320,7 @@ impl ViewState {
         answers: &Answers<'_>,
         options: &ViewOptions,
     ) -> Option<MessageView> {
-        let messages = self.conversation.messages();
+        let messages = self.transcript.messages();
         let message = &messages[at];
         let turn = self.brought.get(message.id());
         let turn = turn.and_then(|turn| self.turns.get(*turn));
@@ -396,7 +396,7 @@ impl ViewState {
                 ToolCallStatus::Completed
             }
             (Some(known), None) => known.status,
-            (None, None) => match self.conversation.call_by_id(&call.id) {
+            (None, None) => match self.transcript.call_by_id(&call.id) {
                 Some(live) => live.status,
                 None => ToolCallStatus::Pending,
             },

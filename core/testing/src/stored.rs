@@ -1,16 +1,16 @@
 //! A turn as a host with a store has it, and how the host continues from there.
 
 use std::sync::Arc;
-use stepwell_core::conversation::Conversation;
 use stepwell_core::run::{Block, Input, RunConfig, RunMachine, SnapshotError, TurnStatus};
 use stepwell_core::session::{Turn, TurnBlock};
+use stepwell_core::transcript::Transcript;
 use stepwell_core::{RunId, Timestamp};
 
 /// A turn as its host has stored it.
 #[derive(Clone, Debug)]
 pub struct StoredTurn {
     /// The conversation before the turn.
-    pub history: Conversation,
+    pub history: Transcript,
     /// The turn, with its blocks.
     pub turn: Turn,
     /// The newest checkpoint; `None` before the first write.
@@ -20,7 +20,7 @@ pub struct StoredTurn {
 impl Default for StoredTurn {
     fn default() -> Self {
         Self {
-            history: Conversation::default(),
+            history: Transcript::default(),
             turn: Turn {
                 id: RunId::default(),
                 parent: None,
@@ -43,7 +43,7 @@ impl StoredTurn {
         if let Input::Start(start) = input
             && self.turn.id.is_empty()
         {
-            self.history = machine.conversation().clone();
+            self.history = machine.transcript().clone();
             self.turn.id = start.run_id.clone();
             self.turn.message.clone_from(&start.message);
         }

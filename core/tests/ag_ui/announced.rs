@@ -1,10 +1,10 @@
 //! An agent announces a call again that the history has: on a resume, on a replay, over a second transport.
 
 use serde_json::{Value, json};
-use stepwell_core::conversation::{Applied, Conversation, ToolCallStatus};
 use stepwell_core::dialect::{Dialect, HopIds};
 use stepwell_core::event::{EventRef, Message};
 use stepwell_core::pipeline::{Listener, Pipeline, StreamEnd};
+use stepwell_core::transcript::{Applied, ToolCallStatus, Transcript};
 
 /// What is shown of a stream.
 #[derive(Default)]
@@ -14,10 +14,10 @@ struct Shown {
 }
 
 impl Listener for Shown {
-    fn applied(&mut self, event: EventRef<'_>, _applied: &Applied, _conversation: &Conversation) {
+    fn applied(&mut self, event: EventRef<'_>, _applied: &Applied, _conversation: &Transcript) {
         self.kinds.push(event.kind().to_owned());
     }
-    fn moving(&mut self, _conversation: &Conversation) {}
+    fn moving(&mut self, _conversation: &Transcript) {}
     fn warning(&mut self, _message: &str) {
         self.warnings += 1;
     }
@@ -45,7 +45,7 @@ fn result(content: &str) -> Value {
 }
 
 /// A history with the call, and its result if it has one.
-fn history(result: Option<&str>) -> Conversation {
+fn history(result: Option<&str>) -> Transcript {
     let mut messages = vec![
         json!({"id": "u", "role": "user", "content": "6*7?"}),
         json!({"id": "m1", "role": "assistant", "toolCalls": [{"id": "c1", "type": "function", "function": {"name": "calculator", "arguments": ARGUMENTS}}]}),
@@ -54,11 +54,11 @@ fn history(result: Option<&str>) -> Conversation {
         result.map(|text| json!({"id": "t", "role": "tool", "toolCallId": "c1", "content": text})),
     );
     let messages: Vec<Message> = serde_json::from_value(json!(messages)).unwrap();
-    Conversation::new(messages)
+    Transcript::new(messages)
 }
 
 /// What comes of a run with these events and a text behind them, cut into pieces with a snapshot between them.
-fn run(mut conversation: Conversation, events: &[Value]) -> (Conversation, Shown) {
+fn run(mut transcript: Transcript, events: &[Value]) -> (Transcript, Shown) {
     let mut all = vec![json!({"type": "RUN_STARTED", "threadId": "T", "runId": "R"})];
     all.extend_from_slice(events);
     all.extend([
@@ -75,17 +75,17 @@ fn run(mut conversation: Conversation, events: &[Value]) -> (Conversation, Shown
     let mut shown = Shown::default();
     for piece in body.as_bytes().chunks(50) {
         pipeline
-            .receive(piece, &mut conversation, &mut shown)
+            .receive(piece, &mut transcript, &mut shown)
             .unwrap();
         pipeline = serde_json::from_str(&serde_json::to_string(&pipeline).unwrap()).unwrap();
     }
-    let end = pipeline.end(&mut conversation, &mut shown);
+    let end = pipeline.end(&mut transcript, &mut shown);
     assert_eq!(end, Ok(StreamEnd::Finished));
-    (conversation, shown)
+    (transcript, shown)
 }
 
-fn arguments(conversation: &Conversation) -> Vec<&str> {
-    let calls = conversation.tool_calls();
+fn arguments(transcript: &Transcript) -> Vec<&str> {
+    let calls = transcript.tool_calls();
     calls.map(|call| call.function.arguments.as_str()).collect()
 }
 
@@ -109,9 +109,9 @@ fn a_call_with_a_result_is_not_called_again() {
         vec![chunk],
     ] {
         let before = history(Some("42"));
-        let (conversation, shown) = run(before.clone(), &again);
-        assert!(conversation.calls().is_empty(), "{again:?}");
-        let (last, rest) = conversation.messages().split_last().unwrap();
+        let (transcript, shown) = run(before.clone(), &again);
+        assert!(transcript.calls().is_empty(), "{again:?}");
+        let (last, rest) = transcript.messages().split_last().unwrap();
         assert_eq!(rest, before.messages(), "{again:?}");
         assert_eq!(last.id(), "m2");
         assert_eq!(
@@ -148,10 +148,10 @@ fn a_call_that_waits_keeps_its_arguments() {
             end(),
         ],
     ] {
-        let (conversation, shown) = run(history(None), &again);
-        assert_eq!(arguments(&conversation), [ARGUMENTS], "{again:?}");
-        let [call] = conversation.calls() else {
-            panic!("{:?}", conversation.calls());
+        let (transcript, shown) = run(history(None), &again);
+        assert_eq!(arguments(&transcript), [ARGUMENTS], "{again:?}");
+        let [call] = transcript.calls() else {
+            panic!("{:?}", transcript.calls());
         };
         assert_eq!(
             (call.id.as_str(), call.status),
@@ -171,10 +171,10 @@ fn a_call_in_one_run_is_announced_twice_and_called_once() {
             true,
         ),
     ] {
-        let (conversation, _) = run(Conversation::default(), &events);
-        assert_eq!(arguments(&conversation), [ARGUMENTS]);
-        assert_eq!(conversation.calls().len(), 1);
-        let results = conversation.messages().iter();
+        let (transcript, _) = run(Transcript::default(), &events);
+        assert_eq!(arguments(&transcript), [ARGUMENTS]);
+        assert_eq!(transcript.calls().len(), 1);
+        let results = transcript.messages().iter();
         let results = results.filter(|message| matches!(message, Message::Tool(_)));
         assert_eq!(results.count(), usize::from(answered));
     }
@@ -187,8 +187,8 @@ fn other_arguments_of_a_call_that_waits_count() {
         let mut again = vec![start()];
         again.extend(pieces.iter().map(|piece| args(piece)));
         again.push(end());
-        let (conversation, shown) = run(history(None), &again);
-        assert_eq!(arguments(&conversation), [other]);
+        let (transcript, shown) = run(history(None), &again);
+        assert_eq!(arguments(&transcript), [other]);
         assert_eq!(shown.warnings, 1, "the app is told");
     }
 }
@@ -203,14 +203,14 @@ fn a_call_that_was_cut_goes_on() {
         args("\"6*7\"}"),
         end(),
     ];
-    let (conversation, _) = run(Conversation::default(), &events);
-    assert_eq!(arguments(&conversation), [ARGUMENTS]);
+    let (transcript, _) = run(Transcript::default(), &events);
+    assert_eq!(arguments(&transcript), [ARGUMENTS]);
 }
 
 #[test]
 fn another_tool_under_the_same_id_is_another_call() {
     let mut other = start();
     other["toolCallName"] = "clock".into();
-    let (conversation, _) = run(history(Some("42")), &[other, args("{}"), end()]);
-    assert_eq!(conversation.calls().len(), 1);
+    let (transcript, _) = run(history(Some("42")), &[other, args("{}"), end()]);
+    assert_eq!(transcript.calls().len(), 1);
 }

@@ -6,10 +6,10 @@
 
 use crate::support::*;
 use serde_json::Value;
-use stepwell_core::conversation::{Applied, Conversation};
 use stepwell_core::dialect::{Dialect, HopIds};
 use stepwell_core::event::{Event, EventRef, Phase};
 use stepwell_core::pipeline::{Listener, Pipeline, StreamEnd};
+use stepwell_core::transcript::{Applied, Transcript};
 use stepwell_core::wire::FrameLimits;
 
 /// What the reference client says, and what is said here instead.
@@ -38,8 +38,8 @@ fn ours(theirs: &str) -> &str {
 struct Heard(Vec<String>);
 
 impl Listener for Heard {
-    fn applied(&mut self, _: EventRef<'_>, _: &Applied, _: &Conversation) {}
-    fn moving(&mut self, _: &Conversation) {}
+    fn applied(&mut self, _: EventRef<'_>, _: &Applied, _: &Transcript) {}
+    fn moving(&mut self, _: &Transcript) {}
     fn warning(&mut self, message: &str) {
         self.0.push(message.to_owned());
     }
@@ -49,24 +49,20 @@ impl Listener for Heard {
 }
 
 /// The whole way from bytes, seven at a time, to the conversation, and what was warned of.
-fn conversation(frames: &[String]) -> (Conversation, Result<StreamEnd, String>, Vec<String>) {
+fn transcript(frames: &[String]) -> (Transcript, Result<StreamEnd, String>, Vec<String>) {
     let body: String = frames
         .iter()
         .map(|frame| format!("data: {frame}\n\n"))
         .collect();
     let (ids, limits) = (HopIds::default(), FrameLimits::default());
     let mut pipeline = Pipeline::new(Dialect::AgUi, ids, limits);
-    let (mut conversation, mut heard) = (Conversation::default(), Heard::default());
+    let (mut transcript, mut heard) = (Transcript::default(), Heard::default());
     let mut received = Ok(());
     for chunk in body.as_bytes().chunks(7) {
-        received = received.and_then(|()| pipeline.receive(chunk, &mut conversation, &mut heard));
+        received = received.and_then(|()| pipeline.receive(chunk, &mut transcript, &mut heard));
     }
-    let end = received.and_then(|()| pipeline.end(&mut conversation, &mut heard));
-    (
-        conversation,
-        end.map_err(|error| error.to_string()),
-        heard.0,
-    )
+    let end = received.and_then(|()| pipeline.end(&mut transcript, &mut heard));
+    (transcript, end.map_err(|error| error.to_string()), heard.0)
 }
 
 /// Whether `value` has all that `expected` has: lists of the same length, objects with at least these fields.
@@ -110,7 +106,7 @@ fn the_official_streams_end_as_they_should() {
             }
             other => panic!("{name}: unknown outcome {other}"),
         }
-        let (conversation, end, heard) = conversation(&frames);
+        let (transcript, end, heard) = transcript(&frames);
         let is_completed = expect["outcome"] == "completed";
         assert_eq!(
             end == Ok(StreamEnd::Finished),
@@ -120,14 +116,14 @@ fn the_official_streams_end_as_they_should() {
         assert_eq!(end.is_err(), !is_completed, "{name}: {end:?}");
         warnings(name, expect, &heard);
         events(name, expect, &recorder.events);
-        let messages = serde_json::to_value(conversation.messages()).unwrap();
+        let messages = serde_json::to_value(transcript.messages()).unwrap();
         if let Some(count) = expect["messageCount"].as_u64() {
             let count = usize::try_from(count).unwrap();
-            assert_eq!(conversation.messages().len(), count, "{name}: {messages}");
+            assert_eq!(transcript.messages().len(), count, "{name}: {messages}");
         }
         for (part, value) in [
             ("messages", &messages),
-            ("state", conversation.shared_state()),
+            ("state", transcript.shared_state()),
         ] {
             if let Some(expected) = expect.get(part) {
                 assert!(has(value, expected), "{name}: {value} is not {expected}");

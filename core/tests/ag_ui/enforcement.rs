@@ -2,11 +2,11 @@
 
 use crate::support::*;
 use serde_json::{Value, json};
-use stepwell_core::conversation::{Applied, Conversation};
 use stepwell_core::dialect::{Decode, DecodeError, HopIds};
 use stepwell_core::event::{EventError, EventRef};
 use stepwell_core::pipeline::{Listener, Pipeline};
 use stepwell_core::provider;
+use stepwell_core::transcript::{Applied, Transcript};
 use stepwell_core::wire::FrameLimits;
 
 #[test]
@@ -97,10 +97,10 @@ fn an_unknown_field_is_dropped_with_a_warning() {
 struct Heard(Vec<Value>);
 
 impl Listener for Heard {
-    fn applied(&mut self, event: EventRef<'_>, _: &Applied, _: &Conversation) {
+    fn applied(&mut self, event: EventRef<'_>, _: &Applied, _: &Transcript) {
         self.0.push(serde_json::to_value(event.to_event()).unwrap());
     }
-    fn moving(&mut self, _: &Conversation) {}
+    fn moving(&mut self, _: &Transcript) {}
     fn warning(&mut self, _: &str) {}
     fn unknown_call(&mut self, _: &str, _: &str) {}
 }
@@ -129,7 +129,7 @@ fn an_app_may_have_what_is_unknown_kept() {
         for event in [&started(), &future, &custom] {
             let frame = format!("data: {event}\n\n");
             pipeline
-                .receive(frame.as_bytes(), &mut Conversation::default(), &mut heard)
+                .receive(frame.as_bytes(), &mut Transcript::default(), &mut heard)
                 .unwrap();
         }
         assert_eq!(heard.0[1..], expected);

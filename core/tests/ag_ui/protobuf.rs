@@ -4,11 +4,11 @@ use crate::any_event::any_event;
 use crate::support::*;
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use stepwell_core::conversation::Conversation;
 use stepwell_core::dialect::{Dialect, HopIds};
 use stepwell_core::event::protobuf::{self, EncodeError, MEDIA_TYPE, ProtobufError};
 use stepwell_core::event::{Event, EventRef, UnknownEvent};
 use stepwell_core::pipeline::{Pipeline, StreamEnd, StreamError};
+use stepwell_core::transcript::Transcript;
 use stepwell_core::wire::FrameLimits;
 
 fn event(json: &Value) -> Event {
@@ -127,7 +127,7 @@ fn pipeline(media_type: &str) -> Pipeline {
 
 #[derive(Debug, PartialEq)]
 struct Seen {
-    conversation: Conversation,
+    transcript: Transcript,
     end: Result<StreamEnd, StreamError>,
 }
 
@@ -136,10 +136,10 @@ fn read<'a>(
     chunks: impl IntoIterator<Item = &'a [u8]>,
     snapshots: bool,
 ) -> Seen {
-    let mut conversation = Conversation::default();
+    let mut transcript = Transcript::default();
     let mut end = Ok(StreamEnd::Truncated);
     for chunk in chunks {
-        if let Err(error) = pipeline.receive(chunk, &mut conversation, &mut ()) {
+        if let Err(error) = pipeline.receive(chunk, &mut transcript, &mut ()) {
             end = Err(error);
             break;
         }
@@ -149,9 +149,9 @@ fn read<'a>(
         }
     }
     if end.is_ok() {
-        end = pipeline.end(&mut conversation, &mut ());
+        end = pipeline.end(&mut transcript, &mut ());
     }
-    Seen { conversation, end }
+    Seen { transcript, end }
 }
 
 fn a_run() -> Vec<Event> {
@@ -180,10 +180,10 @@ fn i03_i04_where_a_body_is_cut_and_stored_changes_nothing() {
     let body = body(&a_run());
     let whole = read(pipeline(MEDIA_TYPE), [&body[..]], false);
     assert_eq!(whole.end, Ok(StreamEnd::Finished));
-    assert_eq!(whole.conversation.text(), "Grüß dich 🚀");
-    assert_eq!(whole.conversation.reasoning(), "Hm.");
+    assert_eq!(whole.transcript.text(), "Grüß dich 🚀");
+    assert_eq!(whole.transcript.reasoning(), "Hm.");
     assert_eq!(
-        whole.conversation.shared_state(),
+        whole.transcript.shared_state(),
         &json!({"list": [-7, 2.5, null, true]})
     );
     for at in 0..=body.len() {
@@ -282,11 +282,11 @@ fn an_event_of_the_future_is_dropped_with_a_warning_and_the_run_goes_on() {
         fn applied(
             &mut self,
             _: EventRef<'_>,
-            _: &stepwell_core::conversation::Applied,
-            _: &Conversation,
+            _: &stepwell_core::transcript::Applied,
+            _: &Transcript,
         ) {
         }
-        fn moving(&mut self, _: &Conversation) {}
+        fn moving(&mut self, _: &Transcript) {}
         fn warning(&mut self, message: &str) {
             self.0.push(message.to_owned());
         }
@@ -303,12 +303,12 @@ fn an_event_of_the_future_is_dropped_with_a_warning_and_the_run_goes_on() {
     ]
     .concat();
     let mut pipeline = pipeline(MEDIA_TYPE);
-    let (mut warned, mut conversation) = (Warned(Vec::new()), Conversation::default());
+    let (mut warned, mut transcript) = (Warned(Vec::new()), Transcript::default());
     pipeline
-        .receive(&run, &mut conversation, &mut warned)
+        .receive(&run, &mut transcript, &mut warned)
         .unwrap();
     assert_eq!(
-        pipeline.end(&mut conversation, &mut warned),
+        pipeline.end(&mut transcript, &mut warned),
         Ok(StreamEnd::Finished)
     );
     assert_eq!(warned.0.len(), 2, "{:?}", warned.0);
@@ -416,7 +416,7 @@ fn unknown_operations_and_parts_are_dropped_as_they_are_in_json() {
     let seen = read(pipeline(MEDIA_TYPE), [&run[..]], false);
     assert_eq!(seen.end, Ok(StreamEnd::Finished));
     assert_eq!(
-        serde_json::to_value(seen.conversation.messages()).unwrap(),
+        serde_json::to_value(seen.transcript.messages()).unwrap(),
         json!([{"role": "user", "id": "u", "content": [{"type": "text", "text": "Hi"}]}])
     );
 }

@@ -4,10 +4,10 @@ use crate::{CHUNK, mock};
 use allocation_counter::measure;
 use std::borrow::Cow;
 use std::sync::Arc;
-use stepwell_core::conversation::Conversation;
 use stepwell_core::dialect::Dialect;
 use stepwell_core::event::Message;
 use stepwell_core::run::{Effect, EffectId, Input, Output, RunConfig, RunMachine, Start};
+use stepwell_core::transcript::Transcript;
 use stepwell_core::{Timestamp, provider};
 use stepwell_mock_llm::{Answer, Call, Setting};
 
@@ -31,7 +31,7 @@ fn streaming(dialect: Dialect) -> (RunMachine, EffectId) {
     });
     let endpoint = endpoints.find(|endpoint| endpoint.dialect == dialect);
     let config = Arc::new(RunConfig::new(endpoint.expect("a provider speaks it")));
-    let mut machine = RunMachine::new(config, "t".into(), Conversation::default());
+    let mut machine = RunMachine::new(config, "t".into(), Transcript::default());
     let start = Start::new("r", Message::user("q", "?"));
     machine
         .start(start, Timestamp(0))
@@ -63,10 +63,10 @@ fn assert_little(dialect: Dialect, answer: Answer) {
             while machine.poll_output().is_some() {}
         }
     });
-    let conversation = machine.conversation();
-    let arguments = conversation.tool_calls();
+    let transcript = machine.transcript();
+    let arguments = transcript.tool_calls();
     let arguments: usize = arguments.map(|call| call.function.arguments.len()).sum();
-    assert_eq!(conversation.text().len() + arguments, TEXT, "{dialect:?}");
+    assert_eq!(transcript.text().len() + arguments, TEXT, "{dialect:?}");
     let at_rest = usize::try_from(held.bytes_current).expect("no less than before");
     let at_most = usize::try_from(held.bytes_max).expect("small");
     println!("{dialect:?}: {at_rest} bytes held, {at_most} at most");

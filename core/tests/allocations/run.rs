@@ -6,12 +6,12 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::sync::Arc;
-use stepwell_core::conversation::Conversation;
 use stepwell_core::event::Message;
 use stepwell_core::pipeline::AnswerLimits;
 use stepwell_core::run::{
     Effect, EffectId, Input, Outcome, Output, RunConfig, RunMachine, Start, TurnLimit,
 };
+use stepwell_core::transcript::Transcript;
 use stepwell_core::{Timestamp, provider};
 
 /// What grows.
@@ -111,7 +111,7 @@ impl Setting {
         config.partial_arguments = self.partial_arguments;
         config.limits.answer.bytes = bytes;
         let history = (0..history).map(|index| Message::user(format!("h{index}"), "Hello"));
-        let history = Conversation::new(history.collect());
+        let history = Transcript::new(history.collect());
         let mut machine = RunMachine::new(Arc::new(config), "thread".into(), history);
         let start = Start::new("run", Message::user("question", "?"));
         machine

@@ -11,9 +11,9 @@ use crate::{decoding, mock};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use serde_json::json;
-use stepwell_core::conversation::Conversation;
 use stepwell_core::dialect::Dialect;
 use stepwell_core::pipeline::Pipeline;
+use stepwell_core::transcript::Transcript;
 use stepwell_mock_llm::{Answer, Call, Setting};
 
 /// The answers; AG-UI's events have tests of their own.
@@ -308,7 +308,7 @@ proptest! {
         let frames: Vec<_> = sample.split_inclusive("\r\n\r\n").collect();
         let body: String = order.iter().map(|index| *index.get(&frames)).collect();
         let mut pipeline = Pipeline::new(dialect, chat::ids(dialect), Default::default());
-        let mut conversation = Conversation::default();
-        prop_assert_eq!(pipeline.receive(body.as_bytes(), &mut conversation, &mut ()), Ok(()));
+        let mut transcript = Transcript::default();
+        prop_assert_eq!(pipeline.receive(body.as_bytes(), &mut transcript, &mut ()), Ok(()));
     }
 }

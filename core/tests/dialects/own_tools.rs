@@ -5,12 +5,12 @@ use crate::legal::targets;
 use crate::validate;
 use serde_json::{Value, json};
 use stepwell_core::Timestamp;
-use stepwell_core::conversation::Conversation;
 use stepwell_core::dialect::{Endpoint, GenerationSettings, ResponseFormat, ToolChoice};
 use stepwell_core::event::{Message, ToolDefinition};
 use stepwell_core::provider;
 use stepwell_core::run::{Output, RunConfig, RunEvent, RunMachine, Start};
 use stepwell_core::tool::Tool;
+use stepwell_core::transcript::Transcript;
 
 fn settings(own: Value) -> GenerationSettings {
     let mut settings = GenerationSettings::default();
@@ -197,7 +197,7 @@ fn before_its_third_generation_gemini_is_not_offered_both() {
     config.settings = own;
     let tool = Tool::new("find", "");
     config.tools.add(tool).expect("a name of its own");
-    let mut machine = RunMachine::new(config.into(), "t".into(), Conversation::default());
+    let mut machine = RunMachine::new(config.into(), "t".into(), Transcript::default());
     let start = Start::new("r", Message::user("1", "Hi"));
     machine.start(start, Timestamp(0)).expect("it is idle");
     let warnings: Vec<_> = std::iter::from_fn(|| machine.poll_output())

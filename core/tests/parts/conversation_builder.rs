@@ -1,9 +1,9 @@
 //! From calls that have ended to the messages that the model gets.
 
 use stepwell_core::CallKey;
-use stepwell_core::conversation::{LiveCall, ToolCallStatus, tool_message, tool_messages};
 use stepwell_core::event::{Message, MessageContent, ToolMessage};
 use stepwell_core::tool::{ToolFailure, ToolFailureKind, ToolResult};
+use stepwell_core::transcript::{LiveCall, ToolCallStatus, tool_message, tool_messages};
 
 fn call(index: u32, status: ToolCallStatus, result: Option<ToolResult>) -> LiveCall {
     LiveCall {

@@ -4,8 +4,8 @@ use crate::cases::cases;
 use proptest::prelude::*;
 use serde_json::json;
 use std::collections::HashMap;
-use stepwell_core::conversation::{Applied, Conversation};
 use stepwell_core::event::{Event, EventRef, Message, Order, TextMessageStart, ToolCallStart};
+use stepwell_core::transcript::{Applied, Transcript};
 
 /// One event of a walk; the numbers name the item, from a few.
 fn event() -> impl Strategy<Value = Event> {
@@ -59,8 +59,8 @@ fn walk(events: Vec<Event>) -> Vec<Event> {
         .collect()
 }
 
-fn reloaded(conversation: &Conversation) -> Conversation {
-    let text = serde_json::to_string(conversation).expect("plain data");
+fn reloaded(transcript: &Transcript) -> Transcript {
+    let text = serde_json::to_string(transcript).expect("plain data");
     serde_json::from_str(&text).expect("what was written can be read")
 }
 
@@ -72,7 +72,7 @@ proptest! {
     fn i04_a_conversation_that_is_written_and_read_goes_on_the_same(before in prop::collection::vec(event(), 0..40), after in prop::collection::vec(event(), 0..20)) {
         let count = before.len();
         let events = walk(before.into_iter().chain(after).collect());
-        let mut plain = Conversation::new(vec![Message::user("u", "Hello")]);
+        let mut plain = Transcript::new(vec![Message::user("u", "Hello")]);
         let mut again = plain.clone();
         for (index, event) in events.iter().enumerate() {
             if index == count / 2 {
@@ -87,11 +87,11 @@ proptest! {
 
     #[test]
     fn i14_a_deltas_range_is_the_delta_and_ranges_follow_on_each_other(events in prop::collection::vec(event(), 0..60)) {
-        let mut conversation = Conversation::default();
+        let mut transcript = Transcript::default();
         let mut ends = HashMap::new();
         for event in walk(events) {
             let reference = EventRef::from(&event);
-            let applied = conversation.apply(reference);
+            let applied = transcript.apply(reference);
             let delta = match reference {
                 EventRef::TextMessageContent { delta, .. }
                 | EventRef::ReasoningMessageContent { delta, .. }
@@ -103,7 +103,7 @@ proptest! {
                 }
             };
             if let Applied::Delta { item, from } = applied {
-                let (_, content) = conversation.item(item).expect("it was just appended to");
+                let (_, content) = transcript.item(item).expect("it was just appended to");
                 prop_assert_eq!(&content[from..], delta);
                 if let Some(end) = ends.insert(item, content.len()) {
                     prop_assert_eq!(end, from);
@@ -115,7 +115,7 @@ proptest! {
     /// The cheap form of an event and the whole one do the same.
     #[test]
     fn a_borrowed_delta_does_what_the_whole_event_does(events in prop::collection::vec(event(), 0..40)) {
-        let (mut short, mut whole) = (Conversation::default(), Conversation::default());
+        let (mut short, mut whole) = (Transcript::default(), Transcript::default());
         for event in walk(events) {
             prop_assert_eq!(short.apply((&event).into()), whole.apply(EventRef::Whole(&event)));
         }
@@ -125,42 +125,41 @@ proptest! {
     /// Whatever comes, in whatever order: no panic.
     #[test]
     fn events_in_any_order_are_survived(events in prop::collection::vec(event(), 0..60)) {
-        let mut conversation = Conversation::default();
+        let mut transcript = Transcript::default();
         for event in &events {
-            let _ = conversation.apply(event.into());
+            let _ = transcript.apply(event.into());
         }
-        prop_assert_eq!(&reloaded(&conversation), &conversation);
+        prop_assert_eq!(&reloaded(&transcript), &transcript);
     }
 }
 
-fn apply(conversation: &mut Conversation, event: serde_json::Value) -> Applied {
+fn apply(transcript: &mut Transcript, event: serde_json::Value) -> Applied {
     let event: Event = serde_json::from_value(event).expect("an event");
-    conversation.apply((&event).into())
+    transcript.apply((&event).into())
 }
 
 #[test]
 fn a_patch_that_copies_the_whole_into_itself_cannot_fill_the_memory() {
-    let mut conversation =
-        Conversation::default().with_shared_state(json!({"seed": "x".repeat(1000)}));
+    let mut transcript = Transcript::default().with_shared_state(json!({"seed": "x".repeat(1000)}));
     let bomb: Vec<_> = (0..60)
         .map(|n| json!({"op": "copy", "from": "", "path": format!("/c{n}")}))
         .collect();
-    let before = conversation.clone();
+    let before = transcript.clone();
     let applied = apply(
-        &mut conversation,
+        &mut transcript,
         json!({"type": "STATE_DELTA", "delta": bomb}),
     );
     assert!(matches!(applied, Applied::Ignored(_)), "{applied:?}");
-    assert_eq!(conversation, before);
+    assert_eq!(transcript, before);
     // One at a time it is no better.
     for n in 0..60 {
         let _ = apply(
-            &mut conversation,
+            &mut transcript,
             json!({"type": "STATE_DELTA", "delta": [{"op": "copy", "from": "", "path": format!("/c{n}")}]}),
         );
     }
     assert!(
-        serde_json::to_vec(conversation.shared_state())
+        serde_json::to_vec(transcript.shared_state())
             .expect("JSON")
             .len()
             < 16 << 20
@@ -178,23 +177,23 @@ fn a_patch_that_fails_after_the_root_was_replaced_is_left_out_whole() {
         json!({"op": "move", "from": "/c/0", "path": ""}),
         json!({"op": "move", "from": "/c/0", "path": "/c/-"}),
     ] {
-        let mut conversation = Conversation::default().with_shared_state(state.clone());
+        let mut transcript = Transcript::default().with_shared_state(state.clone());
         let delta = json!([first, {"op": "test", "path": "/none", "value": 1}]);
         let Applied::Ignored(reason) = apply(
-            &mut conversation,
+            &mut transcript,
             json!({"type": "STATE_DELTA", "delta": delta}),
         ) else {
             panic!("{delta} was applied");
         };
         assert!(reason.contains("'/1'"), "{reason}");
-        assert_eq!(conversation.shared_state(), &state);
+        assert_eq!(transcript.shared_state(), &state);
     }
 }
 
 /// Each move puts the whole one level deeper: by the last, dropping the value would overflow a stack.
 #[test]
 fn a_patch_cannot_nest_a_value_without_end_on_its_way() {
-    let mut conversation = Conversation::default().with_shared_state(json!({"a": 1}));
+    let mut transcript = Transcript::default().with_shared_state(json!({"a": 1}));
     let mut operations = Vec::new();
     for _ in 0..30_000 {
         operations.extend([
@@ -205,35 +204,35 @@ fn a_patch_cannot_nest_a_value_without_end_on_its_way() {
     }
     operations.push(json!({"op": "remove", "path": "/a"}));
     let applied = apply(
-        &mut conversation,
+        &mut transcript,
         json!({"type": "STATE_DELTA", "delta": operations}),
     );
     assert!(matches!(applied, Applied::Ignored(_)), "{applied:?}");
-    assert_eq!(conversation.shared_state(), &json!({"a": 1}));
+    assert_eq!(transcript.shared_state(), &json!({"a": 1}));
 }
 
 #[test]
 fn a_small_copy_is_applied_as_one_of_several_operations() {
-    let mut conversation = Conversation::default().with_shared_state(json!({"a": 1}));
+    let mut transcript = Transcript::default().with_shared_state(json!({"a": 1}));
     let delta = json!([{"op": "copy", "from": "/a", "path": "/b"}, {"op": "replace", "path": "/b", "value": 2}]);
     assert_eq!(
         apply(
-            &mut conversation,
+            &mut transcript,
             json!({"type": "STATE_DELTA", "delta": delta})
         ),
         Applied::Whole
     );
-    assert_eq!(conversation.shared_state(), &json!({"a": 1, "b": 2}));
+    assert_eq!(transcript.shared_state(), &json!({"a": 1, "b": 2}));
     let delta = json!([{"op": "copy", "from": "/a", "path": "/c"}, {"op": "test", "path": "/b", "value": 9}]);
     assert!(matches!(
         apply(
-            &mut conversation,
+            &mut transcript,
             json!({"type": "STATE_DELTA", "delta": delta})
         ),
         Applied::Ignored(_)
     ));
     assert_eq!(
-        conversation.shared_state(),
+        transcript.shared_state(),
         &json!({"a": 1, "b": 2}),
         "all or nothing"
     );
@@ -241,18 +240,18 @@ fn a_small_copy_is_applied_as_one_of_several_operations() {
 
 #[test]
 fn a_state_cannot_be_made_deeper_and_deeper() {
-    let mut conversation = Conversation::default();
+    let mut transcript = Transcript::default();
     let mut path = String::new();
     for _ in 0..2_000 {
         path.push_str("/a");
         let _ = apply(
-            &mut conversation,
+            &mut transcript,
             json!({"type": "STATE_DELTA", "delta": [{"op": "add", "path": path, "value": {}}]}),
         );
     }
-    let text = serde_json::to_string(conversation.shared_state()).expect("JSON");
+    let text = serde_json::to_string(transcript.shared_state()).expect("JSON");
     assert_eq!(text.matches('{').count(), 100);
-    assert_eq!(reloaded(&conversation), conversation);
+    assert_eq!(reloaded(&transcript), transcript);
 }
 
 /// Found by `i04`: which of two calls of one id began last is not to be seen in the messages.
@@ -272,21 +271,21 @@ fn a_call_that_began_again_in_an_earlier_message_goes_on_there_after_a_restore()
             ..TextMessageStart::default()
         })
     };
-    let mut conversation = Conversation::default();
+    let mut transcript = Transcript::default();
     for event in [
         text("first"),
         start("second"),
         text("third"),
         start("first"),
     ] {
-        let _ = conversation.apply((&event).into());
+        let _ = transcript.apply((&event).into());
     }
-    let mut restored = reloaded(&conversation);
+    let mut restored = reloaded(&transcript);
     let piece = EventRef::ToolCallArgs {
         tool_call_id: "c",
         delta: "{}",
     };
-    assert_eq!(restored.apply(piece), conversation.apply(piece));
+    assert_eq!(restored.apply(piece), transcript.apply(piece));
     assert_eq!(reloaded(&restored), restored);
     let calls: Vec<_> = restored
         .tool_calls()
@@ -298,6 +297,6 @@ fn a_call_that_began_again_in_an_earlier_message_goes_on_there_after_a_restore()
     let stored = serde_json::to_string(&restored).expect("plain data");
     let damaged = stored.replace("[0,0]", "[7,0]");
     assert_ne!(damaged, stored);
-    let read: Conversation = serde_json::from_str(&damaged).expect("readable");
+    let read: Transcript = serde_json::from_str(&damaged).expect("readable");
     assert_eq!(read.messages(), restored.messages());
 }

@@ -94,7 +94,7 @@ fn the_answers_media_type_decides_how_it_is_read() {
     ] {
         let mut world = of([one, two]);
         assert_eq!(*world.outcome(), Outcome::Success);
-        assert_eq!(world.machine.conversation(), json.machine.conversation());
+        assert_eq!(world.machine.transcript(), json.machine.transcript());
         assert_eq!(world.results(), [("c".to_owned(), "ok".to_owned())]);
         let journal = crate::journal::parsed(&crate::journal::written(&mut world));
         journal.replay().expect("a journal of bytes replays");
@@ -119,7 +119,7 @@ fn a_binary_stream_that_breaks_off_is_truncated_and_one_that_is_broken_fails() {
     let cut = body[..body.len() - 1].to_vec();
     let world = working(|_| {}).reply(Reply::Body(BINARY, cut)).turn();
     assert_eq!(*world.outcome(), Outcome::Truncated);
-    assert_eq!(world.machine.conversation().text(), "Hello");
+    assert_eq!(world.machine.transcript().text(), "Hello");
     let mut broken = body;
     broken[4] = 0xff;
     let world = working(|_| {}).reply(Reply::Body(BINARY, broken)).turn();
@@ -167,14 +167,14 @@ fn a_lenient_run_goes_on_where_the_protocol_ends_it() {
             "{message}"
         );
         assert_eq!(
-            world.machine.conversation().text(),
+            world.machine.transcript().text(),
             "Hello",
             "what came is kept"
         );
     }
     let world = world(Verification::Lenient);
     assert_eq!(*world.outcome(), Outcome::Success);
-    assert_eq!(world.machine.conversation().text(), "Hello and done.");
+    assert_eq!(world.machine.transcript().text(), "Hello and done.");
     assert_eq!(world.results(), [("c".to_owned(), "ok".to_owned())]);
     let warnings = world.seen.warnings();
     let rules = ["frame 5: O7: ", "frame 6: O2: ", "frame 7: O12: "];
@@ -435,10 +435,10 @@ fn a_call_that_is_announced_again_runs_once() {
         world.drive();
         assert_eq!(*world.outcome(), Outcome::Success);
         assert_eq!(world.results(), [("c".to_owned(), "ok".to_owned())]);
-        let conversation = world.machine.conversation();
-        let calls: Vec<_> = conversation.tool_calls().collect();
+        let transcript = world.machine.transcript();
+        let calls: Vec<_> = transcript.tool_calls().collect();
         assert_eq!(calls.len(), 1);
         assert_eq!(calls[0].function.arguments, json!({"id": "c"}).to_string());
-        assert_eq!(conversation.text(), "Done.");
+        assert_eq!(transcript.text(), "Done.");
     }
 }

@@ -7,7 +7,6 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use stepwell_core::Timestamp;
-use stepwell_core::conversation::Conversation;
 use stepwell_core::dialect::{Dialect, Resumption};
 use stepwell_core::event::Message;
 use stepwell_core::pipeline::AnswerLimits;
@@ -16,6 +15,7 @@ use stepwell_core::run::{
     TurnLimit,
 };
 use stepwell_core::tool::Tool;
+use stepwell_core::transcript::Transcript;
 use stepwell_testing::reply::{Call, Part, body, call, text};
 
 const SMALL: AnswerLimits = AnswerLimits {
@@ -61,7 +61,7 @@ impl Endless {
     fn new(dialect: Dialect, change: impl FnOnce(&mut RunConfig)) -> Self {
         let mut config = config(dialect);
         change(&mut config);
-        let history = Conversation::default();
+        let history = Transcript::default();
         let mut machine = RunMachine::new(Arc::new(config), "thread".into(), history);
         let start = Start::new("run-1", Message::user("user-1", "Go on"));
         machine.start(start, Timestamp(0)).expect("it is idle");
@@ -105,8 +105,8 @@ impl Endless {
 
     /// The bytes of the whole history as it would be stored.
     fn size(&self) -> usize {
-        let messages = self.machine.conversation().messages();
-        let state = self.machine.conversation().shared_state();
+        let messages = self.machine.transcript().messages();
+        let state = self.machine.transcript().shared_state();
         json!([messages, state]).to_string().len()
     }
 
@@ -124,7 +124,7 @@ impl Endless {
         assert_eq!(self.machine.outcome(), Some(outcome));
         assert!(self.is_closed, "the connection is closed");
         assert!(self.size() < 1 << 20, "{}", self.size());
-        let messages = self.machine.conversation().messages();
+        let messages = self.machine.transcript().messages();
         stepwell_testing::history::check_history(messages).expect("each call has a result");
         self
     }
@@ -134,7 +134,7 @@ impl Endless {
 fn an_endless_text_ends() {
     let say = |_| chunk(&json!({"content": "and so on, ".repeat(20)}));
     let host = Endless::new(Dialect::OpenAiChat, small).ends(b"", say, &too_many_bytes());
-    let text = host.machine.conversation().text();
+    let text = host.machine.transcript().text();
     assert!(text.len() as u64 <= SMALL.bytes);
     assert!(
         text.len() as u64 > SMALL.bytes * 9 / 10,
@@ -183,7 +183,7 @@ fn endless_arguments_end_and_their_call_has_a_result() {
         say,
         &too_many_bytes(),
     );
-    let Some(Message::Tool(result)) = host.machine.conversation().messages().last() else {
+    let Some(Message::Tool(result)) = host.machine.transcript().messages().last() else {
         panic!("the call has no result")
     };
     assert!(result.content.to_text().contains("beyond its limit"));
@@ -197,7 +197,7 @@ fn endless_calls_end_and_each_that_began_has_a_result() {
         chunk(&json!({"tool_calls": [call]}))
     };
     let host = Endless::new(Dialect::OpenAiChat, small).ends(b"", say, &too_many_calls());
-    let results = host.machine.conversation().messages().iter();
+    let results = host.machine.transcript().messages().iter();
     let results = results.filter(|message| matches!(message, Message::Tool(_)));
     assert_eq!(results.count(), SMALL.calls as usize);
 }

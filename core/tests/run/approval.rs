@@ -3,13 +3,13 @@
 use crate::world::{ToolReply, World, offer};
 use serde_json::json;
 use std::time::Duration;
-use stepwell_core::conversation::ToolCallStatus;
 use stepwell_core::dialect::Dialect;
 use stepwell_core::run::{
     BlockContent, Deadline, Decision, Durability, Effect, EffectId, Failure, Input, Misuse,
     Outcome, StateKind, TimerKey,
 };
 use stepwell_core::tool::Tool;
+use stepwell_core::transcript::ToolCallStatus;
 use stepwell_core::{CallKey, Timestamp};
 use stepwell_testing::reply::{Call, Part, call, text};
 
@@ -195,7 +195,7 @@ fn edited_it_runs_with_the_users_arguments_and_both_are_recorded() {
     // The model's own words stay as they were, and it is told of the change.
     let asked = world
         .machine
-        .conversation()
+        .transcript()
         .tool_calls()
         .next()
         .expect("asked");

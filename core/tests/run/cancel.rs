@@ -3,10 +3,10 @@
 use crate::turn::BOTH;
 use crate::world::{Reply, ToolReply, World, offer};
 use serde_json::json;
-use stepwell_core::conversation::ToolCallStatus;
 use stepwell_core::dialect::Dialect;
 use stepwell_core::run::{EffectId, Input, Outcome, RunIds, StateKind};
 use stepwell_core::tool::Tool;
+use stepwell_core::transcript::ToolCallStatus;
 use stepwell_testing::reply::{Call, Part, call, text};
 
 fn working(dialect: Dialect) -> World {
@@ -93,9 +93,9 @@ fn while_streaming_text() {
         let mut world =
             working(dialect).reply(Reply::Stalled(vec![text("Half an answ"), Part::Cut]));
         world.send("Hello");
-        world.drive_until(|world| world.machine.conversation().text() == "Half an answ");
+        world.drive_until(|world| world.machine.transcript().text() == "Half an answ");
         let world = cancelled(world);
-        assert_eq!(world.machine.conversation().text(), "Half an answ");
+        assert_eq!(world.machine.transcript().text(), "Half an answ");
         assert!(
             world
                 .seen
@@ -116,7 +116,7 @@ fn while_streaming_a_call() {
         world.drive_until(|world| {
             world
                 .machine
-                .conversation()
+                .transcript()
                 .tool_calls()
                 .any(|call| !call.function.arguments.is_empty())
         });
@@ -229,7 +229,7 @@ fn by_the_agent_itself() {
         .streams([text("I stop."), Part::Outcome(json!({"type": "cancelled"}))])
         .turn();
     assert_eq!(*world.outcome(), Outcome::Cancelled);
-    assert_eq!(world.machine.conversation().text(), "I stop.");
+    assert_eq!(world.machine.transcript().text(), "I stop.");
 }
 
 #[test]

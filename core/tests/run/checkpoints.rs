@@ -8,7 +8,6 @@ use proptest::prelude::*;
 use serde_json::json;
 use std::sync::Arc;
 use stepwell_core::Timestamp;
-use stepwell_core::conversation::Conversation;
 use stepwell_core::dialect::Dialect;
 use stepwell_core::event::Message;
 use stepwell_core::run::{
@@ -17,6 +16,7 @@ use stepwell_core::run::{
 };
 use stepwell_core::session::{MessageBuilder, TurnHistory};
 use stepwell_core::tool::Tool;
+use stepwell_core::transcript::Transcript;
 use stepwell_testing::chaos::{Action, Chaos, actions};
 use stepwell_testing::reply::{Call, Part, call, text};
 use stepwell_testing::settings;
@@ -88,11 +88,11 @@ fn every_dialect_comes_back_from_each_write() {
 }
 
 /// A tool whose results have this many bytes, called in each of so many hops.
-fn calling(hops: usize, bytes: usize, history: Conversation) -> World {
+fn calling(hops: usize, bytes: usize, history: Transcript) -> World {
     calling_in(Dialect::OpenAiChat, hops, bytes, history)
 }
 
-fn calling_in(dialect: Dialect, hops: usize, bytes: usize, history: Conversation) -> World {
+fn calling_in(dialect: Dialect, hops: usize, bytes: usize, history: Transcript) -> World {
     let configure = |config: &mut RunConfig| {
         config.durability = Durability::Blocks { attempts: 2 };
         config.limits.max_tool_rounds = u32::MAX;
@@ -138,8 +138,8 @@ const DIGITS: usize = 64;
 
 #[test]
 fn a_checkpoint_does_not_grow_with_the_results_of_its_turn() {
-    let (few, _) = written(calling(5, 10_000, Conversation::default()));
-    let (many, _) = written(calling(100, 10_000, Conversation::default()));
+    let (few, _) = written(calling(5, 10_000, Transcript::default()));
+    let (many, _) = written(calling(100, 10_000, Transcript::default()));
     let largest = |sizes: &[usize]| sizes.iter().copied().max().expect("there are writes");
     assert!(
         largest(&many) <= largest(&few) + DIGITS,
@@ -155,7 +155,7 @@ fn a_checkpoint_does_not_grow_with_results_that_run_side_by_side() {
     let side_by_side = |calls: usize| {
         let ids: Vec<_> = (0..calls).map(|index| format!("call-{index:05}")).collect();
         let calls = ids.iter().map(|id| Call::new(id, "work", "{}")).collect();
-        let mut world = calling(0, 10_000, Conversation::default());
+        let mut world = calling(0, 10_000, Transcript::default());
         world.replies.clear();
         written(world.streams([Part::Calls(calls)]).streams([text("Done.")]))
     };
@@ -164,13 +164,13 @@ fn a_checkpoint_does_not_grow_with_results_that_run_side_by_side() {
     assert!(many < few + 100 * 400, "{few} grew to {many}");
 }
 
-fn turns_before(turns: usize) -> Conversation {
+fn turns_before(turns: usize) -> Transcript {
     let mut messages = Vec::new();
     for turn in 0..turns {
         messages.push(Message::user(format!("user-{turn:05}"), "x".repeat(3_000)));
         messages.push(Message::user(format!("more-{turn:05}"), "y".repeat(3_000)));
     }
-    Conversation::new(messages)
+    Transcript::new(messages)
 }
 
 #[test]
@@ -198,7 +198,7 @@ fn a_checkpoint_does_not_grow_with_what_requests_leave_out() {
         config.context_guard.at_limit = ContextPolicy::Trim;
         config.hooks = vec![HookSpec::new("guard", [HookMoment::BeforeRequest])];
         world.config = Arc::new(config);
-        let history = world.machine.conversation().clone();
+        let history = world.machine.transcript().clone();
         world.machine = RunMachine::new(Arc::clone(&world.config), "thread".into(), history);
         world.compares_writes = true;
         for _ in 0..4 {
@@ -225,11 +225,11 @@ fn a_checkpoint_does_not_grow_with_what_requests_leave_out() {
 fn a_turn_writes_little_more_than_its_results() {
     const RESULTS: usize = 80;
     const BYTES: usize = 200_000;
-    let (_, all) = written(calling(RESULTS, BYTES, Conversation::default()));
+    let (_, all) = written(calling(RESULTS, BYTES, Transcript::default()));
     assert!(all <= 2 * RESULTS * BYTES, "{all} bytes");
 }
 
-fn asked(history: Conversation) -> World {
+fn asked(history: Transcript) -> World {
     let mut world = stored(Dialect::OpenAiChat, |_| {});
     world.machine = RunMachine::new(Arc::clone(&world.config), "thread".into(), history);
     let mut world = world
@@ -243,7 +243,7 @@ fn asked(history: Conversation) -> World {
 
 #[test]
 fn what_does_not_fit_is_refused() {
-    let world = asked(Conversation::new(vec![Message::user("before", "Hi")]));
+    let world = asked(Transcript::new(vec![Message::user("before", "Hi")]));
     let stored = world.store.turn.clone();
     let checkpoint = stored.checkpoint.clone().expect("written");
     let revive = |stored: &stepwell_testing::StoredTurn| {
@@ -281,7 +281,7 @@ fn what_does_not_fit_is_refused() {
 
     for messages in [vec![], vec![Message::user("other", "Hi")]] {
         let mut other = stored.clone();
-        other.history = Conversation::new(messages);
+        other.history = Transcript::new(messages);
         let refused = revive(&other).expect_err("it is another history");
         assert!(
             matches!(refused, SnapshotError::OtherConversation(_)),
@@ -310,19 +310,19 @@ fn what_does_not_fit_is_refused() {
 /// An agent was given a conversation that the store has no turns of.
 #[test]
 fn a_turn_with_a_history_of_its_own_needs_no_other() {
-    let history = Conversation::new(vec![Message::user("before", "Hi")]);
+    let history = Transcript::new(vec![Message::user("before", "Hi")]);
     let mut world = asked(history.clone());
     let turn = &mut world.store.turn;
     turn.turn.history = TurnHistory::of(&history).map(Box::new);
-    turn.history = Conversation::default();
+    turn.history = Transcript::default();
     let path = [turn.turn.clone()];
-    let stored = MessageBuilder::new().keep_open_calls().conversation(&path);
+    let stored = MessageBuilder::new().keep_open_calls().transcript(&path);
     let stored = stored.expect("a path");
-    assert_eq!(stored.messages(), world.machine.conversation().messages());
+    assert_eq!(stored.messages(), world.machine.transcript().messages());
     let own = world.stored_run();
-    assert_eq!(own.conversation().messages()[..3], *stored.messages());
-    assert_eq!(own.conversation().messages()[0].id(), "before");
-    assert_eq!(TurnHistory::of(&Conversation::default()), None);
+    assert_eq!(own.transcript().messages()[..3], *stored.messages());
+    assert_eq!(own.transcript().messages()[0].id(), "before");
+    assert_eq!(TurnHistory::of(&Transcript::default()), None);
 }
 
 #[test]
@@ -333,7 +333,7 @@ fn there_is_a_checkpoint_before_the_first_write() {
     world.store.turn.checkpoint = world.machine.checkpoint();
     let revived = world.stored_run();
     assert_eq!(revived.state(), StateKind::Opening);
-    assert_eq!(revived.conversation(), world.machine.conversation());
+    assert_eq!(revived.transcript(), world.machine.transcript());
     let mut unrecorded = crate::world::chat().streams([text("Done.")]);
     unrecorded.send("Hello");
     assert_eq!(unrecorded.machine.checkpoint(), None);
@@ -396,14 +396,14 @@ fn bytes_of_writes(mut world: World) -> [usize; 2] {
 #[test]
 #[ignore = "prints figures"]
 fn figures() {
-    let in_hops = calling(80, 200_000, Conversation::default());
+    let in_hops = calling(80, 200_000, Transcript::default());
     println!(
         "80 results of 200 kB, one a hop: {:?}",
         bytes_of_writes(in_hops)
     );
     let ids: Vec<_> = (0..80).map(|index| format!("call-{index:05}")).collect();
     let calls = ids.iter().map(|id| Call::new(id, "work", "{}")).collect();
-    let mut world = calling(0, 200_000, Conversation::default());
+    let mut world = calling(0, 200_000, Transcript::default());
     world.replies.clear();
     let world = world.streams([Part::Calls(calls)]).streams([text("Done.")]);
     println!(

@@ -5,7 +5,6 @@ use crate::journal::{parsed, written};
 use crate::world::{Reply, ToolReply, World, offer};
 use serde_json::Value;
 use std::sync::Arc;
-use stepwell_core::conversation::Conversation;
 use stepwell_core::dialect::Dialect;
 use stepwell_core::event::Message;
 use stepwell_core::run::{
@@ -13,6 +12,7 @@ use stepwell_core::run::{
     RunEvent, RunIds, RunMachine, StateKind,
 };
 use stepwell_core::tool::Tool;
+use stepwell_core::transcript::Transcript;
 use stepwell_core::{MessageId, Timestamp};
 use stepwell_testing::history::check_history;
 use stepwell_testing::reply::{Part, call, text};
@@ -33,7 +33,7 @@ pub fn guarded(window: u64, at_limit: ContextPolicy, change: impl FnOnce(&mut Ru
 }
 
 fn with_history(mut world: World, messages: Vec<Message>) -> World {
-    let history = Conversation::new(messages);
+    let history = Transcript::new(messages);
     world.machine = RunMachine::new(Arc::clone(&world.config), "thread".into(), history);
     world
 }
@@ -131,7 +131,7 @@ fn the_count_of_the_turn_before_is_taken_too() {
             },
         ])
         .turn();
-    let history = before.machine.conversation().clone();
+    let history = before.machine.transcript().clone();
     let mut after = guarded(80_000, ContextPolicy::Fail, |_| {});
     after.machine = RunMachine::new(Arc::clone(&after.config), "thread".into(), history);
     let start = stepwell_core::run::Start::new("run-2", Message::user("user-2", "And?"));

@@ -4,7 +4,6 @@ use crate::context::guarded;
 use crate::world::{ToolReply, World, config, offer};
 use serde_json::{Value, json};
 use std::sync::Arc;
-use stepwell_core::conversation::Conversation;
 use stepwell_core::dialect::Dialect;
 use stepwell_core::event::Message;
 use stepwell_core::run::{
@@ -12,6 +11,7 @@ use stepwell_core::run::{
     RunEvent, RunMachine, Start,
 };
 use stepwell_core::tool::Tool;
+use stepwell_core::transcript::Transcript;
 use stepwell_testing::reply::{Part, call, text};
 
 fn messages(messages: Value) -> Vec<Message> {
@@ -21,7 +21,7 @@ fn messages(messages: Value) -> Vec<Message> {
 /// A run that is sent five tokens, the message's own included, after this history.
 fn after(history: Vec<Message>, change: impl FnOnce(&mut RunConfig)) -> World {
     let mut world = crate::world::with(Dialect::OpenAiChat, change).streams([text("Yes.")]);
-    let history = Conversation::new(history);
+    let history = Transcript::new(history);
     world.machine = RunMachine::new(Arc::clone(&world.config), "thread".into(), history);
     world.send("And?");
     world
@@ -218,7 +218,7 @@ fn each_provider_counts_what_is_cached_and_thought_in_its_own_way() {
     let before = crate::world::chat()
         .streams([text("Yes."), Part::Raw(format!("data: {usage}\n\n"))])
         .turn();
-    let history = before.machine.conversation();
+    let history = before.machine.transcript();
     for (dialect, tokens) in [
         (Dialect::OpenAiChat, 1_000 + 60),
         (Dialect::Anthropic, 1_000 + 300 + 60),
@@ -267,7 +267,7 @@ fn what_is_left_is_measured_by_what_the_provider_counted() {
     world.machine = RunMachine::new(
         Arc::clone(&world.config),
         "thread".into(),
-        Conversation::new(history),
+        Transcript::new(history),
     );
     world.trims.push_back(|_| (Vec::new(), None));
     world.send("And?");

@@ -34,7 +34,7 @@ proptest! {
         }
         chaos.finish()?;
         // However the turn ended, the next one can be asked for.
-        let history = chaos.machine().conversation().clone();
+        let history = chaos.machine().transcript().clone();
         let mut next = RunMachine::new(Arc::clone(chaos.config()), "thread".into(), history);
         let start = Start::new("run-2", Message::user("user-2", "And now?"));
         prop_assert_eq!(next.handle(Input::Start(Box::new(start)), Timestamp(1 << 40)), Ok(()));

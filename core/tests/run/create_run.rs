@@ -100,7 +100,7 @@ fn a_turn_whose_first_run_cannot_be_created_fails_and_asks_the_model_nothing() {
         message: "the room is closed".into(),
     };
     assert_eq!(world.machine.outcome(), Some(&Outcome::Failed { failure }));
-    let texts = world.machine.conversation().messages().len();
+    let texts = world.machine.transcript().messages().len();
     assert_eq!(texts, 1, "what the user said is kept");
 }
 

@@ -3,13 +3,13 @@
 use crate::world::{ToolReply, World, offer};
 use std::sync::Arc;
 use std::time::Duration;
-use stepwell_core::conversation::ToolCallStatus;
 use stepwell_core::dialect::Dialect;
 use stepwell_core::run::{
     BlockContent, Deadline, Durability, Effect, EffectId, Failure, Input, Outcome, RunMachine,
     StateKind,
 };
 use stepwell_core::tool::{Tool, ToolFailureKind};
+use stepwell_core::transcript::ToolCallStatus;
 use stepwell_core::{CallKey, Timestamp};
 use stepwell_testing::reply::{Call, Part, call, text};
 

@@ -6,7 +6,6 @@ use crate::misuse;
 use crate::world::{Reply, ToolReply, World, config, offer};
 use std::sync::Arc;
 use stepwell_core::Timestamp;
-use stepwell_core::conversation::Conversation;
 use stepwell_core::dialect::Dialect;
 use stepwell_core::event::Message;
 use stepwell_core::run::ticket::Ticket;
@@ -15,6 +14,7 @@ use stepwell_core::run::{
     Started, StateKind,
 };
 use stepwell_core::tool::Tool;
+use stepwell_core::transcript::Transcript;
 use stepwell_testing::reply::{Call, Part, body, call, text};
 
 fn worlds() -> Vec<(StateKind, World)> {
@@ -166,11 +166,7 @@ fn an_approval_that_is_being_asked_for_is_asked_for_no_longer() {
 #[test]
 fn outputs_that_were_not_taken_are_not_lost() {
     let config = Arc::new(config(Dialect::OpenAiChat));
-    let mut machine = RunMachine::new(
-        Arc::clone(&config),
-        "thread".into(),
-        Conversation::default(),
-    );
+    let mut machine = RunMachine::new(Arc::clone(&config), "thread".into(), Transcript::default());
     let start = Start::new("run-1", Message::user("user-1", "Hello"));
     machine.start(start, Timestamp(1)).expect("it is idle");
     // The host goes away before it has taken the request.
@@ -191,7 +187,7 @@ fn the_typed_face_takes_the_run_and_leaves_a_snapshot() {
     let now = Timestamp(1);
     let mut config = config(Dialect::OpenAiChat);
     offer(&mut config, Tool::new("work", "Works."));
-    let run = Run::new(Arc::new(config), "thread".into(), Conversation::default());
+    let run = Run::new(Arc::new(config), "thread".into(), Transcript::default());
     let started = run.start(Start::new("run-1", Message::user("user-1", "Hello")), now);
     let Started::Opening(mut run) = started else {
         panic!("it fits the context")
@@ -232,7 +228,7 @@ fn the_typed_face_takes_the_run_and_leaves_a_snapshot() {
 fn a_stream_is_closed_and_its_text_stays_readable() {
     let mut world = crate::world::chat().reply(Reply::Stalled(vec![text("Half"), Part::Cut]));
     world.send("Hello");
-    world.drive_until(|world| world.machine.conversation().text() == "Half");
+    world.drive_until(|world| world.machine.transcript().text() == "Half");
     assert_eq!(dispose(&mut world), ["close open:0:0"]);
-    assert_eq!(world.machine.conversation().text(), "Half");
+    assert_eq!(world.machine.transcript().text(), "Half");
 }

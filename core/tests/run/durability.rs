@@ -4,7 +4,6 @@ use crate::turn::{BOTH, secret_number};
 use crate::world::{ToolReply, World, offer};
 use serde_json::json;
 use std::sync::Arc;
-use stepwell_core::conversation::Conversation;
 use stepwell_core::dialect::Dialect;
 use stepwell_core::event::{AssistantMessage, Message};
 use stepwell_core::run::{
@@ -12,6 +11,7 @@ use stepwell_core::run::{
     StateKind, TurnOptions, TurnStatus,
 };
 use stepwell_core::tool::Tool;
+use stepwell_core::transcript::Transcript;
 use stepwell_testing::reply::{Call, Part, call, text};
 
 pub fn stored(dialect: Dialect, change: impl FnOnce(&mut RunConfig)) -> World {
@@ -81,7 +81,7 @@ fn every_block_is_stored_once_and_in_sequence() {
             .map(|block| (block.sequence, block.hop))
             .collect();
         assert_eq!(hops, [(0, 0), (1, 0), (2, 0), (3, 1)]);
-        assert_eq!(texts(&world), world.machine.conversation().text());
+        assert_eq!(texts(&world), world.machine.transcript().text());
     }
 }
 
@@ -127,7 +127,7 @@ fn of_a_thread_with_a_history_only_the_turn_is_stored() {
         world.machine = RunMachine::new(
             Arc::clone(&world.config),
             "thread".into(),
-            Conversation::new(history),
+            Transcript::new(history),
         );
         assert_eq!(texts(&world.turn()), "Let me see.Done.", "{dialect:?}");
     }
@@ -152,7 +152,7 @@ fn of_a_thread_whose_messages_the_backend_names_anew_only_the_turn_is_stored() {
     world.machine = RunMachine::new(
         Arc::clone(&world.config),
         "thread".into(),
-        Conversation::new(history.expect("messages of AG-UI")),
+        Transcript::new(history.expect("messages of AG-UI")),
     );
     let world = world.turn();
     let [block] = &world.store.blocks[..] else {

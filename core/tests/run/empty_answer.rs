@@ -150,7 +150,7 @@ fn asks_once_more_with_a_note_that_no_history_keeps() {
         assert_eq!(requests.len(), 2, "{provider}: never a third time");
         let carries_note = |at: usize| requests[at].to_string().contains("was empty");
         assert!(!carries_note(0) && carries_note(1), "{provider}");
-        let messages = format!("{:?}", world.machine.conversation().messages());
+        let messages = format!("{:?}", world.machine.transcript().messages());
         assert!(!messages.contains("was empty"), "{messages}");
         world.assert_valid_history();
     }

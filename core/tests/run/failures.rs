@@ -32,7 +32,7 @@ fn a_stream_cut_in_the_middle_is_truncated_and_its_text_kept() {
             .streams([text("Half an answ"), Part::Cut])
             .turn();
         assert_eq!(*world.outcome(), Outcome::Truncated);
-        assert_eq!(world.machine.conversation().text(), "Half an answ");
+        assert_eq!(world.machine.transcript().text(), "Half an answ");
         world.assert_valid_history();
     }
 }
@@ -44,7 +44,7 @@ fn a_stream_cut_within_a_frame_is_truncated() {
             .streams([text("Half"), Part::Raw("data: {\"cho".into()), Part::Cut])
             .turn();
         assert_eq!(*world.outcome(), Outcome::Truncated);
-        assert_eq!(world.machine.conversation().text(), "Half");
+        assert_eq!(world.machine.transcript().text(), "Half");
     }
 }
 
@@ -82,7 +82,7 @@ fn a_stream_of_lines_that_is_cut_is_truncated_however_its_first_line_came() {
             .reply(Reply::Body(Some("application/x-ndjson"), body))
             .turn();
         assert_eq!(*world.outcome(), Outcome::Truncated, "{size}");
-        assert_eq!(world.machine.conversation().text(), "Half");
+        assert_eq!(world.machine.transcript().text(), "Half");
     }
 }
 
@@ -95,7 +95,7 @@ fn a_connection_that_breaks_after_the_first_event_is_not_tried_again() {
         assert!(
             matches!(failure(&world), Failure::Connection { message } if message == "connection reset")
         );
-        assert_eq!(world.machine.conversation().text(), "Half");
+        assert_eq!(world.machine.transcript().text(), "Half");
         assert_eq!(world.seen.effect_names(), ["open open:0:0"]);
     }
 }
@@ -410,7 +410,7 @@ fn an_error_in_the_stream_fails_with_its_words_and_keeps_the_text() {
             matches!(failure(&world), Failure::Reported { error, .. } if error.message == "overloaded")
         );
         assert_eq!(failure(&world).kind(), Some(ApiErrorKind::Overloaded));
-        assert_eq!(world.machine.conversation().text(), "Half");
+        assert_eq!(world.machine.transcript().text(), "Half");
     }
 }
 
@@ -459,7 +459,7 @@ fn what_is_not_json_ends_the_stream_and_keeps_what_came_before() {
             "{:?}",
             world.outcome()
         );
-        assert_eq!(world.machine.conversation().text(), "Half");
+        assert_eq!(world.machine.transcript().text(), "Half");
     }
 }
 

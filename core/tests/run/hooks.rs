@@ -5,7 +5,6 @@ use crate::turn::secret_numbers;
 use crate::world::{Hook, Reply, ToolReply, World, offer};
 use serde_json::json;
 use std::sync::Arc;
-use stepwell_core::conversation::{Conversation, ToolCallStatus};
 use stepwell_core::dialect::Dialect;
 use stepwell_core::event::Message;
 use stepwell_core::run::{
@@ -14,6 +13,7 @@ use stepwell_core::run::{
     StateKind, TimerKey,
 };
 use stepwell_core::tool::Tool;
+use stepwell_core::transcript::{ToolCallStatus, Transcript};
 use stepwell_core::{CallKey, Timestamp};
 use stepwell_testing::reply::{Part, call, text};
 
@@ -192,8 +192,8 @@ fn a_refused_answer_ends_the_turn_and_is_not_sent_again() {
     );
     world.assert_valid_history();
     // The user has read it; the next turn's model does not.
-    assert_eq!(world.machine.conversation().text(), "The secret.");
-    let history = Conversation::new(world.messages().to_vec());
+    assert_eq!(world.machine.transcript().text(), "The secret.");
+    let history = Transcript::new(world.messages().to_vec());
     let mut next = RunMachine::new(Arc::clone(&world.config), "thread".into(), history);
     let start = Start::new("run-2", Message::user("user-2", "And?"));
     next.start(start, Timestamp(0)).expect("idle");

@@ -64,7 +64,7 @@ fn the_deltas_of_a_chunk_come_as_one_event_with_all_of_their_text() {
         assert_eq!(deltas.len(), 1);
         assert_eq!(
             world.seen.streamed_text(),
-            world.machine.conversation().text()
+            world.machine.transcript().text()
         );
     }
 }
@@ -111,7 +111,7 @@ fn odd_things_in_a_stream_are_said_and_stop_nothing() {
     let world = crate::world::ag_ui()
         .streams([Part::Event(odd), text("Yes.")])
         .turn();
-    assert_eq!(world.machine.conversation().text(), "Yes.");
+    assert_eq!(world.machine.transcript().text(), "Yes.");
     assert_eq!(world.seen.warnings().len(), 1);
 }
 

@@ -3,13 +3,13 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 use stepwell_core::Timestamp;
-use stepwell_core::conversation::Conversation;
 use stepwell_core::event::Message;
 use stepwell_core::provider;
 use stepwell_core::run::{
     Effect, EffectId, Failure, Incomplete, Input, Outcome, Output, ProblemKind, RunConfig,
     RunMachine, Start, TimerKey, TurnStatus,
 };
+use stepwell_core::transcript::Transcript;
 
 /// A run of this provider whose stream brings this, after which the connection stays open.
 fn answered(provider: &str, body: &str) -> (RunMachine, EffectId) {
@@ -23,7 +23,7 @@ fn answered(provider: &str, body: &str) -> (RunMachine, EffectId) {
         .endpoint(api, "m", Some("http://localhost/v1"), Some("k".into()))
         .expect("nothing is missing");
     let config = Arc::new(RunConfig::new(endpoint));
-    let mut machine = RunMachine::new(config, "thread".into(), Conversation::default());
+    let mut machine = RunMachine::new(config, "thread".into(), Transcript::default());
     let start = Start::new("run", Message::user("message", "Hello"));
     machine.start(start, now).expect("it is idle");
     let mut open = None;

@@ -9,7 +9,6 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use stepwell_core::Timestamp;
-use stepwell_core::conversation::Conversation;
 use stepwell_core::dialect::Dialect;
 use stepwell_core::journal::{
     Digest, Divergence, Journal, JournalEnd, JournalError, JournalStep, JournalWriter,
@@ -17,6 +16,7 @@ use stepwell_core::journal::{
 };
 use stepwell_core::run::{EffectId, Input, Output, StateKind};
 use stepwell_core::tool::Tool;
+use stepwell_core::transcript::Transcript;
 use stepwell_testing::chaos::{Chaos, actions};
 use stepwell_testing::reply::{Call, Part, call, text};
 use stepwell_testing::settings;
@@ -483,7 +483,7 @@ fn a_huge_journal_is_read_and_lived_through() {
 #[test]
 fn the_history_that_a_run_begins_on_is_in_its_journal() {
     let mut first = secret_numbers(Dialect::AgUi).turn();
-    let history = first.machine.conversation().clone();
+    let history = first.machine.transcript().clone();
     let mut world = crate::world::ag_ui().streams([text("Yes.")]);
     let config = Arc::clone(&world.config);
     world.machine = stepwell_core::run::RunMachine::new(config, "thread".into(), history.clone());
@@ -495,7 +495,7 @@ fn the_history_that_a_run_begins_on_is_in_its_journal() {
     first.wait(1);
     let journal = parsed(&written(&mut world));
     assert_eq!(
-        journal.history.as_ref().map(Conversation::messages),
+        journal.history.as_ref().map(Transcript::messages),
         Some(history.messages())
     );
     journal.replay().expect("the same");

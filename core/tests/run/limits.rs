@@ -43,7 +43,7 @@ fn the_default_is_to_complete_and_say_that_the_limit_was_reached() {
     assert_eq!(*world.outcome(), rounds(2));
     assert_eq!(world.machine.hop(), 2);
     assert_eq!(world.seen.invocations().len(), 2);
-    assert_eq!(world.machine.conversation().text(), "more more more ");
+    assert_eq!(world.machine.transcript().text(), "more more more ");
     assert!(world.results()[2].1.contains("tool rounds, 2"));
     world.assert_valid_history();
 }
@@ -67,7 +67,7 @@ fn it_may_let_the_model_sum_up_without_tools() {
     }
     let world = world.streams([text("In short: enough.")]).turn();
     assert_eq!(*world.outcome(), Outcome::Success);
-    assert_eq!(world.machine.conversation().text(), "In short: enough.");
+    assert_eq!(world.machine.transcript().text(), "In short: enough.");
     let requests = world.seen.requests();
     assert!(requests[2].get("tools").is_some());
     assert!(

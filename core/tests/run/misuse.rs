@@ -1,11 +1,11 @@
 //! The host's own mistakes: named, and without consequence.
 
 use crate::world::{Reply, ToolReply, World, offer};
-use stepwell_core::conversation::Conversation;
 use stepwell_core::dialect::Dialect;
 use stepwell_core::event::Message;
 use stepwell_core::run::{EffectId, Input, Misuse, RunConfig, RunMachine, Start, StateKind};
 use stepwell_core::tool::Tool;
+use stepwell_core::transcript::Transcript;
 use stepwell_core::{CallKey, Timestamp};
 use stepwell_testing::reply::{call, text};
 
@@ -173,7 +173,7 @@ fn opened_twice_is_dropped_the_second_time() {
 #[test]
 fn an_input_before_the_outputs_are_taken_is_a_mistake() {
     let config = crate::world::config(Dialect::OpenAiChat);
-    let mut machine = RunMachine::new(config.into(), "thread".into(), Conversation::default());
+    let mut machine = RunMachine::new(config.into(), "thread".into(), Transcript::default());
     let now = Timestamp(1);
     machine.handle(start(), now).expect("it is idle");
     for input in [Input::Cancel, Input::Timeout, Input::NetworkLost, start()] {
@@ -191,7 +191,7 @@ fn an_input_before_the_outputs_are_taken_is_a_mistake() {
 #[test]
 fn a_run_is_disposed_of_before_its_outputs_are_taken() {
     let config = crate::world::config(Dialect::OpenAiChat);
-    let mut machine = RunMachine::new(config.into(), "thread".into(), Conversation::default());
+    let mut machine = RunMachine::new(config.into(), "thread".into(), Transcript::default());
     machine.handle(start(), Timestamp(1)).expect("it is idle");
     machine
         .handle(Input::Dispose, Timestamp(1))

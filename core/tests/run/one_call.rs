@@ -2,10 +2,10 @@
 
 use crate::world::{ToolReply, World, offer};
 use stepwell_core::CallKey;
-use stepwell_core::conversation::ToolCallStatus;
 use stepwell_core::dialect::Dialect;
 use stepwell_core::run::{Decision, Effect, EffectId, Input, Misuse, Outcome, RunEvent, StateKind};
 use stepwell_core::tool::{Tool, ToolFailureKind};
+use stepwell_core::transcript::ToolCallStatus;
 use stepwell_testing::reply::{Call, Part, call, text};
 
 fn key(index: u32) -> CallKey {
@@ -88,7 +88,7 @@ fn the_last_one_stopped_lets_the_turn_go_on() {
         .expect("it runs");
     world.drive();
     assert_eq!(*world.outcome(), Outcome::Success);
-    assert_eq!(world.machine.conversation().text(), "Then not.");
+    assert_eq!(world.machine.transcript().text(), "Then not.");
 }
 
 #[test]
@@ -124,9 +124,9 @@ fn a_call_stopped_while_the_answer_still_comes_is_never_run() {
     ]));
     let mut world = world.streams([text("Done.")]);
     world.send("Hello");
-    world.drive_until(|world| world.machine.conversation().call_by_id("b").is_some());
+    world.drive_until(|world| world.machine.transcript().call_by_id("b").is_some());
     assert_eq!(world.machine.state(), StateKind::Streaming);
-    let call = world.machine.conversation().call_by_id("a").expect("asked");
+    let call = world.machine.transcript().call_by_id("a").expect("asked");
     let call = call.key;
     for _ in 0..2 {
         world

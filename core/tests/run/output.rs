@@ -77,7 +77,7 @@ fn shown(outputs: &[Output]) -> Vec<Value> {
 
 #[track_caller]
 fn is_legal(world: &World) {
-    let messages = world.machine.conversation().messages();
+    let messages = world.machine.transcript().messages();
     check_history(messages).unwrap_or_else(|fault| panic!("{fault}: {messages:#?}"));
 }
 
@@ -91,7 +91,7 @@ fn an_answer_in_words_is_read_out_of_them() {
         let world = in_words().streams([text(&said)]).turn();
         assert_eq!(world.machine.outcome(), Some(&Outcome::Success), "{said}");
         assert_eq!(world.machine.output(), Some(&value()), "{said}");
-        assert_eq!(world.machine.conversation().text(), said);
+        assert_eq!(world.machine.transcript().text(), said);
         assert_eq!(shown(&world.seen.outputs), [value()], "{said}");
         let request = &world.seen.requests()[0];
         let told = request["messages"][0]["content"].as_str().unwrap();
@@ -119,7 +119,7 @@ fn the_final_tool_is_never_run_and_its_arguments_are_the_answer() {
             .turn();
         assert_eq!(world.machine.outcome(), Some(&Outcome::Success));
         assert_eq!(world.machine.output(), Some(&value()));
-        assert_eq!(world.machine.conversation().text(), "Let me see.There.");
+        assert_eq!(world.machine.transcript().text(), "Let me see.There.");
         assert_eq!(
             world.seen.invocations().len(),
             1,
@@ -144,7 +144,7 @@ fn an_answer_that_does_not_fit_is_asked_for_again_with_the_path_and_the_reason()
     assert!(refused[0].0.contains("(at /days)"), "{refused:?}");
     assert_eq!(refused[0].1, 1);
     assert_eq!(refused[1], ("there is no JSON in the answer".to_owned(), 0));
-    let messages = world.machine.conversation().messages();
+    let messages = world.machine.transcript().messages();
     let Message::User(told) = &messages[2] else {
         panic!("{messages:?}");
     };
@@ -170,7 +170,7 @@ fn a_final_call_that_does_not_fit_has_a_result_that_says_why() {
     is_legal(&world);
     let results: Vec<_> = world
         .machine
-        .conversation()
+        .transcript()
         .messages()
         .iter()
         .filter_map(|message| match message {

@@ -4,7 +4,6 @@ use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use stepwell_core::conversation::Conversation;
 use stepwell_core::dialect::Dialect;
 use stepwell_core::event::Message;
 use stepwell_core::provider;
@@ -12,6 +11,7 @@ use stepwell_core::run::{
     Effect, EffectId, Failure, Incomplete, Input, Outcome, Output, RunConfig, RunMachine, Start,
 };
 use stepwell_core::tool::{OutputMode, OutputType, Tool};
+use stepwell_core::transcript::Transcript;
 use stepwell_core::{ThreadId, Timestamp};
 
 /// How an answer ends.
@@ -247,7 +247,7 @@ fn everywhere(mut look: impl FnMut(Peer)) {
                     let machine = RunMachine::new(
                         Arc::new(config),
                         ThreadId::from("t"),
-                        Conversation::default(),
+                        Transcript::default(),
                     );
                     let mut peer = Peer {
                         dialect: api.dialect,

@@ -3,12 +3,12 @@
 use crate::world::{ToolReply, World, offer};
 use std::sync::Arc;
 use std::time::Duration;
-use stepwell_core::conversation::ToolCallStatus;
 use stepwell_core::dialect::Dialect;
 use stepwell_core::run::{
     Decision, Durability, EffectId, Input, Outcome, RunConfig, RunMachine, StateKind,
 };
 use stepwell_core::tool::Tool;
+use stepwell_core::transcript::ToolCallStatus;
 use stepwell_core::{CallKey, Timestamp};
 use stepwell_testing::reply::{Call, Part, text};
 
@@ -73,7 +73,7 @@ fn a_call_that_waits_is_pending_and_executing_only_when_it_begins() {
     let mut world = world(1, |_| {});
     world.send("Hello");
     world.drive_to(StateKind::ExecutingTools);
-    let calls = world.machine.conversation().calls();
+    let calls = world.machine.transcript().calls();
     let statuses: Vec<_> = calls.iter().map(|call| call.status).collect();
     let pending = ToolCallStatus::Pending;
     assert_eq!(

@@ -78,7 +78,7 @@ fn it_is_sent_back_as_it_came_and_goes_on() {
     world.assert_valid_history();
     // The user's next question finds it as one answer.
     let whole = [&first[..], &second[..]].concat();
-    let history = world.machine.conversation().clone();
+    let history = world.machine.transcript().clone();
     let mut next = self::world(|_| {}, [answer(&[said("Yes.")], "end_turn")]);
     next.machine = RunMachine::new(next.config.clone(), "thread".into(), history);
     let next = next.turn();

@@ -2,12 +2,12 @@
 
 use crate::world::{ToolReply, offer};
 use serde_json::{Value, json};
-use stepwell_core::conversation::Conversation;
 use stepwell_core::dialect::Dialect;
 use stepwell_core::event::Message;
 use stepwell_core::provider::Catalog;
 use stepwell_core::run::{Outcome, RunMachine};
 use stepwell_core::tool::Tool;
+use stepwell_core::transcript::Transcript;
 use stepwell_testing::reply::{Part, call, text};
 
 /// The messages of others: of another provider with its own reasoning, and of one without any.
@@ -54,7 +54,7 @@ fn sends_reasoning_content_with_every_assistant_message() {
         .streams([call("c3", "lookup", "{}")])
         .streams([text("It is two.")]);
         let config = world.config.clone();
-        world.machine = RunMachine::new(config, "thread".into(), Conversation::new(history()));
+        world.machine = RunMachine::new(config, "thread".into(), Transcript::new(history()));
         let world = world.turn();
         assert_eq!(*world.outcome(), Outcome::Success, "{name}");
         let requests = world.seen.requests();

@@ -6,10 +6,10 @@ use crate::world::{Cut, ToolReply, World};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use stepwell_core::Timestamp;
-use stepwell_core::conversation::Conversation;
 use stepwell_core::dialect::Dialect;
 use stepwell_core::run::{Outcome, RunMachine, StateKind};
 use stepwell_core::session::{MessageBuilder, Turn, TurnBlock};
+use stepwell_core::transcript::Transcript;
 use stepwell_testing::reply::{Part, text};
 
 /// A thread in which an agent has answered before, with an activity, reasoning and a call of its own, and what its
@@ -31,7 +31,7 @@ fn later(cut: Cut, events: impl IntoIterator<Item = Value>) -> World {
     world.machine = RunMachine::new(
         Arc::clone(&world.config),
         "thread".into(),
-        Conversation::new(history),
+        Transcript::new(history),
     );
     world
 }
@@ -145,7 +145,7 @@ fn what_has_ended_is_recorded_while_the_stream_goes_on() {
     ];
     let mut world = later(Cut::Every(50), events);
     world.send("Go on");
-    world.drive_until(|world| world.machine.conversation().text().ends_with("An"));
+    world.drive_until(|world| world.machine.transcript().text().ends_with("An"));
     assert_eq!(world.machine.state(), StateKind::Streaming);
     assert_eq!(
         contents(&world),
@@ -168,7 +168,7 @@ fn reasoning_that_has_ended_is_recorded_while_the_stream_goes_on() {
     ];
     let mut world = later(Cut::Every(50), events);
     world.send("Go on");
-    world.drive_until(|world| world.machine.conversation().text().ends_with("So."));
+    world.drive_until(|world| world.machine.transcript().text().ends_with("So."));
     let reasoning = json!({"type": "reasoning", "message_id": "r", "text": "Hm."});
     assert_eq!(contents(&world), [reasoning]);
 }
@@ -301,16 +301,16 @@ fn the_answers_of_a_call_whose_id_comes_again_are_read_back_where_they_were() {
                 id: "run-1".into(),
                 history: None,
                 parent: None,
-                message: world.machine.conversation().messages().first().cloned(),
+                message: world.machine.transcript().messages().first().cloned(),
                 status: Outcome::Success.turn_status(),
                 outcome: Some(Outcome::Success),
                 created_at: at,
                 updated_at: at,
                 blocks: blocks.map(|block| TurnBlock { block, at }).collect(),
             };
-            let read = MessageBuilder::new().conversation([&turn]);
+            let read = MessageBuilder::new().transcript([&turn]);
             let read = read.expect("it fits together");
-            assert_eq!(read.messages(), world.machine.conversation().messages());
+            assert_eq!(read.messages(), world.machine.transcript().messages());
         }
     }
 }

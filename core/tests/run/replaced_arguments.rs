@@ -67,7 +67,7 @@ fn turn(deltas: &[&str]) -> (Vec<String>, Vec<Value>) {
     .reply(answer(&last))
     .turn();
     assert_eq!(*world.outcome(), Outcome::Success, "{deltas:?}");
-    assert_eq!(world.machine.conversation().text(), "It is 42.");
+    assert_eq!(world.machine.transcript().text(), "It is 42.");
     // The model reads its own call with the same arguments.
     let sent = &world.seen.requests()[1]["input"];
     let sent = sent.as_array().expect("items").iter();

@@ -6,7 +6,6 @@ use crate::turn::{BOTH, secret_numbers};
 use crate::world::{Reply, ToolReply, World, offer};
 use serde_json::Value;
 use std::sync::Arc;
-use stepwell_core::conversation::Conversation;
 use stepwell_core::dialect::Dialect;
 use stepwell_core::event::{AssistantMessage, Message, ToolCall};
 use stepwell_core::provider;
@@ -16,6 +15,7 @@ use stepwell_core::run::{
 };
 use stepwell_core::session::{MessageBuilder, Turn, TurnBlock};
 use stepwell_core::tool::{Tool, ToolRegistry};
+use stepwell_core::transcript::Transcript;
 use stepwell_core::{CallKey, Timestamp};
 use stepwell_testing::reply::{Call, Part, call, text};
 
@@ -167,7 +167,7 @@ fn revived_in_mid_stream_what_was_shown_stays_and_the_answer_is_asked_for_anew()
             .reply(Reply::Stalled(vec![text("Half"), Part::Cut]))
             .streams([text("Whole.")]);
         world.send("Hello");
-        world.drive_until(|world| world.machine.conversation().text() == "Half");
+        world.drive_until(|world| world.machine.transcript().text() == "Half");
         let snapshot = world.machine.snapshot();
         revive(&mut world, &snapshot);
         world.drive();
@@ -178,7 +178,7 @@ fn revived_in_mid_stream_what_was_shown_stays_and_the_answer_is_asked_for_anew()
 
 /// What the model has said, and whether it was cut.
 fn said(world: &World) -> Vec<(&str, bool)> {
-    let messages = world.machine.conversation().messages().iter();
+    let messages = world.machine.transcript().messages().iter();
     let said = messages.filter_map(|message| match message {
         Message::Assistant(said) => {
             let is_cut = said.metadata.as_ref().is_some_and(|all| all[CUT] == true);
@@ -216,7 +216,7 @@ fn what_a_dead_host_has_shown_stays_and_its_calls_have_results() {
         world.drive_to(stands);
         let snapshot = world.machine.snapshot();
         revive(&mut world, &snapshot);
-        let known = world.machine.conversation().messages().to_vec();
+        let known = world.machine.transcript().messages().to_vec();
         world.input(Input::Shown(known)).expect("it is taken");
         assert_eq!(world.machine.hop(), 0, "it knows all of it");
         world.input(Input::Shown(shown())).expect("it is taken");
@@ -224,7 +224,7 @@ fn what_a_dead_host_has_shown_stays_and_its_calls_have_results() {
         world.drive();
         assert_eq!(*world.outcome(), Outcome::Success);
         assert_eq!(said(&world), [("Half", true), ("Whole.", false)]);
-        let messages = world.machine.conversation().messages();
+        let messages = world.machine.transcript().messages();
         let Some(Message::Tool(result)) = messages.get(2) else {
             panic!("no result behind its call: {messages:#?}");
         };
@@ -253,21 +253,21 @@ fn what_a_dead_host_has_shown_stays_and_its_calls_have_results() {
                 })
                 .collect(),
         };
-        let again = MessageBuilder::new().conversation([&turn]).expect("a path");
+        let again = MessageBuilder::new().transcript([&turn]).expect("a path");
         assert_eq!(again.messages(), messages);
     }
 }
 
 #[test]
 fn what_a_turn_that_cannot_go_on_has_shown_is_marked_and_its_calls_have_results() {
-    let cut = cut_messages(&Conversation::default(), shown());
+    let cut = cut_messages(&Transcript::default(), shown());
     let [Message::Assistant(said), Message::Tool(result)] = &cut[..] else {
         panic!("not an answer and a result: {cut:#?}");
     };
     let is_cut = said.metadata.as_ref().map(|all| &all[CUT]);
     assert_eq!(is_cut, Some(&Value::Bool(true)));
     assert_eq!(result.tool_call_id, "c");
-    assert_eq!(cut_messages(&Conversation::new(cut), shown()), []);
+    assert_eq!(cut_messages(&Transcript::new(cut), shown()), []);
 }
 
 #[test]
@@ -278,9 +278,9 @@ fn one_death_begins_one_hop_also_when_more_was_shown_than_stored() {
         .reply(Reply::Silent)
         .streams([text("Whole.")]);
     world.send("Hello");
-    world.drive_until(|world| world.machine.conversation().text() == "Half");
+    world.drive_until(|world| world.machine.transcript().text() == "Half");
     let snapshot = world.machine.snapshot();
-    let mut shown = world.machine.conversation().messages().to_vec();
+    let mut shown = world.machine.transcript().messages().to_vec();
     let Some(Message::Assistant(answer)) = shown.last_mut() else {
         panic!("no answer: {shown:#?}");
     };
@@ -304,7 +304,7 @@ fn another_provider_goes_on_with_a_revived_turn() {
         world.send("Hello");
         world.drive_to(drive_to);
         if drive_to == StateKind::Streaming {
-            world.drive_until(|world| world.machine.conversation().text() == "Half");
+            world.drive_until(|world| world.machine.transcript().text() == "Half");
         }
         let mut other = (*world.config).clone();
         other.endpoint = endpoint.clone();
@@ -562,10 +562,10 @@ proptest::proptest! {
     #[test]
     fn i04_a_number_in_the_shared_state_is_the_same_after_a_restore(numbers: [f64; 32]) {
         let state = serde_json::json!({ "numbers": numbers });
-        let history = stepwell_core::conversation::Conversation::default().with_shared_state(state.clone());
+        let history = stepwell_core::transcript::Transcript::default().with_shared_state(state.clone());
         let config = crate::world::chat().config;
         let machine = RunMachine::new(Arc::clone(&config), "thread".into(), history);
         let restored = RunMachine::restore(&machine.snapshot(), config).expect("it is a snapshot");
-        proptest::prop_assert_eq!(restored.conversation().shared_state(), &state);
+        proptest::prop_assert_eq!(restored.transcript().shared_state(), &state);
     }
 }

@@ -175,7 +175,7 @@ fn silence_and_an_early_end_are_resumed_too() {
             .reply(part(&frames, 3, frames.len(), Ending::Complete))
             .turn();
         assert_eq!(*world.outcome(), Outcome::Success, "{then:?}");
-        assert_eq!(world.machine.conversation().text(), "One two three.");
+        assert_eq!(world.machine.transcript().text(), "One two three.");
     }
 }
 
@@ -187,7 +187,7 @@ fn an_early_end_that_stays_one_is_a_truncated_answer() {
     let world = world.turn();
     assert_eq!(*world.outcome(), Outcome::Truncated);
     assert_eq!(world.seen.requests().len(), 4);
-    assert_eq!(world.machine.conversation().text(), "One two");
+    assert_eq!(world.machine.transcript().text(), "One two");
 }
 
 #[test]
@@ -255,7 +255,7 @@ fn tries_are_bounded_and_what_was_shown_is_kept_and_counted_once() {
         assert!(matches!(world.outcome(), Outcome::Failed { .. }));
         assert_eq!(world.seen.requests().len(), requests);
         assert_eq!(
-            world.machine.conversation().text(),
+            world.machine.transcript().text(),
             "Let me see what there is."
         );
         assert!(world.seen.invocations().is_empty());
@@ -347,7 +347,7 @@ fn a_page_in_place_of_the_rest_fails_with_what_was_shown() {
             failure: Failure::UnexpectedBody { .. }
         }
     ));
-    assert_eq!(world.machine.conversation().text(), "One two");
+    assert_eq!(world.machine.transcript().text(), "One two");
 }
 
 #[test]
@@ -386,7 +386,7 @@ fn a_stream_that_a_killed_host_left_is_resumed_in_each_state() {
             .reply(part(&frames, 3, frames.len(), Ending::Complete))
             .streams([text("Done.")]);
         world.send("Go on");
-        world.drive_until(|world| world.machine.conversation().text().len() > 5);
+        world.drive_until(|world| world.machine.transcript().text().len() > 5);
         world.drive_to(state);
         if state == StateKind::Streaming {
             // All of the bytes have come.

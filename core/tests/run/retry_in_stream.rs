@@ -160,7 +160,7 @@ fn retries_an_error_in_the_stream_before_content() {
                 .reply(whole(&wire))
                 .turn();
             assert_eq!(*world.outcome(), Outcome::Success, "{provider}: {begin}");
-            assert_eq!(world.machine.conversation().text(), "Yes.", "{provider}");
+            assert_eq!(world.machine.transcript().text(), "Yes.", "{provider}");
             assert_eq!(retries(&world), [(1, 100)], "{provider}");
             let requests = world.seen.requests();
             assert_eq!(requests.len(), 2, "{provider}");
@@ -180,7 +180,7 @@ fn retries_a_body_that_ends_before_content() {
                 .reply(whole(&wire))
                 .turn();
             assert_eq!(*world.outcome(), Outcome::Success, "{provider}: {begin}");
-            assert_eq!(world.machine.conversation().text(), "Yes.", "{provider}");
+            assert_eq!(world.machine.transcript().text(), "Yes.", "{provider}");
             assert_eq!(retries(&world), [(1, 100)], "{provider}");
         }
     }
@@ -197,7 +197,7 @@ fn keeps_the_text_and_fails_after_content() {
             panic!("{provider}: {:?}", world.outcome())
         };
         assert!(failure.is_transient(), "{provider}: {failure:?}");
-        assert_eq!(world.machine.conversation().text(), "Yes.", "{provider}");
+        assert_eq!(world.machine.transcript().text(), "Yes.", "{provider}");
         assert_eq!(world.seen.requests().len(), 1, "{provider}");
     }
 }
@@ -282,7 +282,7 @@ fn counts_the_usage_of_the_answer_alone() {
         .reply(body(wire, &[&wire.begin, overload(wire.provider)]))
         .reply(whole(wire))
         .turn();
-    let usage = &world.machine.conversation().summary().usage;
+    let usage = &world.machine.transcript().summary().usage;
     assert_eq!(usage.len(), 1, "{usage:?}");
     assert_eq!(usage[0].input_tokens, Some(5), "{usage:?}");
 }
@@ -315,7 +315,7 @@ fn opens_a_connection_again_that_breaks_before_content() {
             .reply(whole(&wire))
             .turn();
         assert_eq!(*world.outcome(), Outcome::Success, "{provider}");
-        assert_eq!(world.machine.conversation().text(), "Yes.", "{provider}");
+        assert_eq!(world.machine.transcript().text(), "Yes.", "{provider}");
         assert_eq!(world.seen.requests().len(), 2, "{provider}");
     }
 }
@@ -339,7 +339,7 @@ fn ends_an_empty_reasoning_message_before_the_next_attempt() {
         .reply(whole(wire))
         .turn();
     assert_eq!(*world.outcome(), Outcome::Success);
-    let messages = world.machine.conversation().messages();
+    let messages = world.machine.transcript().messages();
     assert!(
         !messages
             .iter()

@@ -146,7 +146,7 @@ pub fn scenes(dialect: Dialect) -> Vec<Scene> {
         world.cut = crate::world::Cut::Every(13);
         let mut world = world.streams(rich());
         world.send("Go on");
-        world.drive_until(|world| world.machine.conversation().text().contains("Läßt"));
+        world.drive_until(|world| world.machine.transcript().text().contains("Läßt"));
         world
     });
     scene("streaming-mid-arguments", PLAIN, &|mut world| {
@@ -154,7 +154,7 @@ pub fn scenes(dialect: Dialect) -> Vec<Scene> {
         let mut world = world.streams(rich());
         world.send("Go on");
         world.drive_until(|world| {
-            let mut calls = world.machine.conversation().tool_calls();
+            let mut calls = world.machine.transcript().tool_calls();
             calls.any(|call| call.function.arguments.contains("\"x\""))
         });
         world
@@ -396,7 +396,7 @@ pub fn scenes(dialect: Dialect) -> Vec<Scene> {
                 Part::Cut,
             ]));
             world.send("Go on");
-            world.drive_until(|world| world.machine.conversation().text() == "Half");
+            world.drive_until(|world| world.machine.transcript().text() == "Half");
             world
         });
         scene("streaming-backend-answers", PLAIN, &|world| {
@@ -410,7 +410,7 @@ pub fn scenes(dialect: Dialect) -> Vec<Scene> {
                 Part::Cut,
             ]));
             world.send("Go on");
-            world.drive_until(|world| world.machine.conversation().calls().len() == 2);
+            world.drive_until(|world| world.machine.transcript().calls().len() == 2);
             world
         });
     }

@@ -9,12 +9,12 @@ use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use stepwell_core::Timestamp;
-use stepwell_core::conversation::Conversation;
 use stepwell_core::dialect::Dialect;
 use stepwell_core::run::{
     Authorization, Decision, EDGES, Effect, EffectId, EffectStage, HookAnswer, Input, Output,
     RunMachine, Start, StateKind, UserAnswer,
 };
+use stepwell_core::transcript::Transcript;
 use stepwell_testing::reply::{body, text};
 
 /// A host that carries out everything well, without any world around it.
@@ -148,12 +148,12 @@ impl Calm {
         }
         let outcome = self.machine.outcome();
         let outcome = outcome.expect("a run that is answered comes to its end");
-        let conversation = self.machine.conversation();
+        let transcript = self.machine.transcript();
         json!({
             "outcome": outcome,
-            "text": conversation.text(),
-            "messages": conversation.messages(),
-            "state": conversation.shared_state(),
+            "text": transcript.text(),
+            "messages": transcript.messages(),
+            "state": transcript.shared_state(),
             "usage": self.machine.usage(),
         })
     }
@@ -197,7 +197,7 @@ fn i04_a_snapshot_of_any_moment_is_read_and_the_run_ends_as_it_would_have() {
         assert_eq!(restored.state(), world.machine.state(), "{name}");
         assert_eq!(restored.snapshot(), snapshot, "{name}");
         let config = Arc::clone(&world.config);
-        let idle = RunMachine::new(config, "thread".into(), Conversation::default());
+        let idle = RunMachine::new(config, "thread".into(), Transcript::default());
         let machine = std::mem::replace(&mut world.machine, idle);
         assert_eq!(end(&world, restored), end(&world, machine), "{name}");
     }

@@ -88,7 +88,7 @@ fn typed_while_tools_run_it_goes_after_the_results_into_the_next_request() {
             world.messages()[at.expect("it is there") - 1],
             Message::Tool(_)
         ));
-        assert_eq!(world.machine.conversation().text(), "As you like.");
+        assert_eq!(world.machine.transcript().text(), "As you like.");
         world.assert_valid_history();
     }
 }

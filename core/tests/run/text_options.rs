@@ -5,13 +5,13 @@ use crate::world::{Cut, ToolReply, World, config, offer};
 use serde_json::json;
 use std::sync::Arc;
 use stepwell_core::Timestamp;
-use stepwell_core::conversation::Conversation;
 use stepwell_core::dialect::Dialect;
 use stepwell_core::event::{Event, Message, Verification};
 use stepwell_core::run::{
     Effect, EffectId, Input, Output, RunEvent, RunMachine, Start, TextOptions,
 };
 use stepwell_core::tool::Tool;
+use stepwell_core::transcript::Transcript;
 use stepwell_testing::reply::{Call, Part, body, call, text};
 
 const BOTH_ON: TextOptions = TextOptions {
@@ -78,10 +78,7 @@ fn a_line_break_parts_the_texts_of_two_hops_where_it_is_shown_alone() {
     assert_eq!(world.machine.shown_text(), "Let me see.\nIt is done.");
     // The history and the next request have what the model wrote.
     assert_eq!(written(&world), ["Let me see.", "It is done."]);
-    assert_eq!(
-        world.machine.conversation().text(),
-        "Let me see.It is done."
-    );
+    assert_eq!(world.machine.transcript().text(), "Let me see.It is done.");
     let said = &world.seen.requests()[1]["messages"][1];
     assert_eq!(said["content"], "Let me see.");
 
@@ -281,11 +278,7 @@ fn what_was_held_back_is_shown_when_the_options_are_off_again() {
     let mut config = config(Dialect::OpenAiChat);
     config.text = BOTH_ON;
     let now = Timestamp(1);
-    let mut machine = RunMachine::new(
-        Arc::new(config.clone()),
-        "t".into(),
-        Conversation::default(),
-    );
+    let mut machine = RunMachine::new(Arc::new(config.clone()), "t".into(), Transcript::default());
     let start = Start::new("run-1", Message::user("user-1", "Hello"));
     machine.start(start, now).expect("idle");
     let is_open = |output: &Output| matches!(output, Output::Effect(_, Effect::OpenStream { .. }));

@@ -129,7 +129,7 @@ fn the_user_sends_again_on_the_same_thread_in_every_state() {
         assert!(registry.complete(&old.handle, Outcome::Success).is_err());
         while new.step(&mut registry) {}
         assert_eq!(*new.world.outcome(), Outcome::Success);
-        assert_eq!(new.world.machine.conversation().text(), "Hello again.");
+        assert_eq!(new.world.machine.transcript().text(), "Hello again.");
         old.world.assert_valid_history();
     }
 }
@@ -158,7 +158,7 @@ fn two_threads_with_tools_at_once_have_no_effect_on_each_other() {
         }
         for (run, alone) in [(&one, &alone_one), (&two, &alone_two)] {
             let (together, alone) = (&run.world.machine, &alone.machine);
-            assert_eq!(together.conversation().text(), alone.conversation().text());
+            assert_eq!(together.transcript().text(), alone.transcript().text());
             assert_eq!(together.outcome(), alone.outcome());
         }
         assert_eq!(one.world.results(), alone_one.results());

@@ -2,12 +2,12 @@
 
 use crate::world::{Reply, ToolReply, World, offer};
 use std::time::Duration;
-use stepwell_core::conversation::ToolCallStatus;
 use stepwell_core::dialect::Dialect;
 use stepwell_core::run::{
     Deadline, EffectId, Failure, Input, Outcome, RunEvent, StateKind, TimerKey,
 };
 use stepwell_core::tool::{Tool, ToolFailureKind};
+use stepwell_core::transcript::ToolCallStatus;
 use stepwell_core::{CallKey, Timestamp};
 use stepwell_testing::reply::{Call, Part, call, text};
 
@@ -52,7 +52,7 @@ fn a_model_that_falls_silent_in_mid_answer_ends_the_turn_with_the_text_kept() {
         .reply(Reply::Stalled(vec![text("Half"), Part::Cut]))
         .turn();
     assert_eq!(*world.outcome(), timed_out(Deadline::Silence));
-    assert_eq!(world.machine.conversation().text(), "Half");
+    assert_eq!(world.machine.transcript().text(), "Half");
     assert!(
         world
             .seen
@@ -98,7 +98,7 @@ fn tools_begin_a_short_time_after_the_end_of_the_answer_though_the_stream_is_lef
 fn every_byte_starts_the_silence_anew() {
     let mut world = world().reply(Reply::Stalled(vec![text("Half"), Part::Cut]));
     world.send("Hello");
-    world.drive_until(|world| !world.machine.conversation().text().is_empty());
+    world.drive_until(|world| !world.machine.transcript().text().is_empty());
     assert_eq!(world.machine.timeout_reason(), Some(TimerKey::Silence));
     assert_eq!(
         world.machine.poll_timeout(),

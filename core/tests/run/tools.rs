@@ -4,11 +4,11 @@ use crate::turn::{BOTH, secret_number};
 use crate::world::{Cut, Reply, ToolReply, World, offer};
 use serde_json::json;
 use stepwell_core::CallKey;
-use stepwell_core::conversation::ToolCallStatus;
 use stepwell_core::dialect::Dialect;
 use stepwell_core::event::Verification;
 use stepwell_core::run::{EffectId, Input, Outcome, RunEvent};
 use stepwell_core::tool::Tool;
+use stepwell_core::transcript::ToolCallStatus;
 use stepwell_testing::reply::{Call, Part, call, text};
 
 /// A world with a tool `work`, whose model makes one call to `name`, and then says "Done."
@@ -260,7 +260,7 @@ fn arguments_for_an_unknown_call_are_dropped_and_said_so_and_the_stream_goes_on(
     assert_eq!(said.count(), 1);
     let arguments = world
         .machine
-        .conversation()
+        .transcript()
         .tool_calls()
         .next()
         .map(|call| call.function.arguments.clone());
@@ -332,10 +332,10 @@ fn tools_start_only_when_the_body_has_ended() {
     world.send("Hello");
     let stream = EffectId::Open { hop: 0, attempt: 0 };
     world.drive_until(|world| {
-        world.machine.conversation().summary().outcome.is_some()
+        world.machine.transcript().summary().outcome.is_some()
             || world
                 .machine
-                .conversation()
+                .transcript()
                 .calls()
                 .first()
                 .is_some_and(|call| call.status == ToolCallStatus::Pending)

@@ -2,12 +2,12 @@
 
 use crate::world::{Reply, ToolReply, World, offer};
 use serde_json::{Value, json};
-use stepwell_core::conversation::ToolCallStatus;
 use stepwell_core::dialect::{Dialect, ReasoningEffort};
 use stepwell_core::event::{Event, Message};
 use stepwell_core::provider;
 use stepwell_core::run::{Outcome, RunEvent};
 use stepwell_core::tool::{Tool, ToolResult};
+use stepwell_core::transcript::ToolCallStatus;
 use stepwell_testing::reply::{Call, Part, call, text};
 
 pub const BOTH: [Dialect; 2] = [Dialect::OpenAiChat, Dialect::AgUi];
@@ -60,7 +60,7 @@ fn two_calls_run_side_by_side_and_one_continuation_answers() {
         let world = secret_numbers(dialect).turn();
         assert_eq!(*world.outcome(), Outcome::Success);
         assert_eq!(
-            world.machine.conversation().text(),
+            world.machine.transcript().text(),
             "Alice's number is 42, Bob's is 7."
         );
         assert_eq!(world.machine.hop(), 1);
@@ -160,11 +160,8 @@ fn text_and_calls_of_one_hop_are_both_kept() {
         .streams([text("It is noon.")])
         .turn();
         assert_eq!(*world.outcome(), Outcome::Success);
-        assert_eq!(
-            world.machine.conversation().text(),
-            "Let me see. It is noon."
-        );
-        assert_eq!(world.machine.conversation().tool_calls().count(), 1);
+        assert_eq!(world.machine.transcript().text(), "Let me see. It is noon.");
+        assert_eq!(world.machine.transcript().tool_calls().count(), 1);
         world.assert_valid_history();
     }
 }
@@ -175,8 +172,8 @@ fn reasoning_is_kept_apart_from_the_text() {
         let world = crate::world::of(dialect)
             .streams([Part::Reasoning("Hm.".into()), text("Yes.")])
             .turn();
-        assert_eq!(world.machine.conversation().reasoning(), "Hm.");
-        assert_eq!(world.machine.conversation().text(), "Yes.");
+        assert_eq!(world.machine.transcript().reasoning(), "Hm.");
+        assert_eq!(world.machine.transcript().text(), "Yes.");
     }
 }
 
@@ -202,10 +199,10 @@ fn instructions_are_sent_first_and_are_not_part_of_the_history() {
 
 #[test]
 fn a_message_that_is_known_already_is_not_added_twice_and_said_so() {
-    use stepwell_core::conversation::Conversation;
     use stepwell_core::run::RunMachine;
+    use stepwell_core::transcript::Transcript;
     let mut world = crate::world::chat().streams([text("Yes.")]);
-    let history = Conversation::new(vec![Message::user("user-1", "Before")]);
+    let history = Transcript::new(vec![Message::user("user-1", "Before")]);
     world.machine = RunMachine::new(world.config.clone(), "thread".into(), history);
     world.send("Again");
     world.drive();

@@ -3,7 +3,6 @@
 use crate::world::{config, offer};
 use std::sync::Arc;
 use std::time::Duration;
-use stepwell_core::conversation::Conversation;
 use stepwell_core::dialect::Dialect;
 use stepwell_core::event::{Message, TokenUsage};
 use stepwell_core::run::ticket::{self, Ticket};
@@ -13,6 +12,7 @@ use stepwell_core::run::{
     StateKind, Streaming, TimerKey,
 };
 use stepwell_core::tool::Tool;
+use stepwell_core::transcript::Transcript;
 use stepwell_core::{CallKey, Timestamp};
 use stepwell_testing::reply::{Call, Part, body};
 
@@ -23,7 +23,7 @@ fn opening(durability: Durability) -> Run<Opening> {
     offer(&mut config, Tool::new("work", "Works."));
     offer(&mut config, Tool::new("ask", "Asks.").requires_approval());
     config.durability = durability;
-    let run = Run::new(Arc::new(config), "thread".into(), Conversation::default());
+    let run = Run::new(Arc::new(config), "thread".into(), Transcript::default());
     match run.start(Start::new("run-1", Message::user("user-1", "Hello")), NOW) {
         Started::Opening(run) => run,
         Started::Completed(run) => panic!("{:?}", run.outcome()),
@@ -102,7 +102,7 @@ fn key(index: u32) -> CallKey {
 #[test]
 fn a_typed_run_shows_its_conversation() {
     let run = executing(&["work", "work"]);
-    let asked = run.conversation().tool_calls().map(|call| call.id.as_str());
+    let asked = run.transcript().tool_calls().map(|call| call.id.as_str());
     assert_eq!(asked.collect::<Vec<_>>(), ["c0", "c1"]);
 }
 
@@ -112,7 +112,7 @@ fn a_typed_run_shows_the_text_and_the_arguments_of_its_stream() {
     offer(&mut config, Tool::new("work", "Works."));
     config.partial_arguments = true;
     config.text.break_after_tools = true;
-    let run = Run::new(Arc::new(config), "thread".into(), Conversation::default());
+    let run = Run::new(Arc::new(config), "thread".into(), Transcript::default());
     let started = run.start(Start::new("run-1", Message::user("user-1", "Hello")), NOW);
     let Started::Opening(run) = started else {
         panic!("it fits the context")
@@ -136,11 +136,7 @@ fn a_typed_run_tells_whose_it_is_what_it_cost_and_what_it_waits_for() {
     offer(&mut config, Tool::new("work", "Works."));
     config.timeouts.silence = Some(Duration::from_secs(20));
     let config = Arc::new(config);
-    let run = Run::new(
-        Arc::clone(&config),
-        "thread".into(),
-        Conversation::default(),
-    );
+    let run = Run::new(Arc::clone(&config), "thread".into(), Transcript::default());
     let started = run.start(Start::new("run-1", Message::user("user-1", "Hello")), NOW);
     let Started::Opening(mut run) = started else {
         panic!("it fits the context")
@@ -205,16 +201,16 @@ fn timed_out() -> Run<stepwell_core::run::Completed> {
 #[test]
 fn a_typed_run_that_is_over_gives_its_conversation_away() {
     let run = timed_out();
-    let messages = run.conversation().messages().to_vec();
+    let messages = run.transcript().messages().to_vec();
     assert_eq!(messages[0].id(), "user-1");
-    assert_eq!(run.into_conversation().messages(), messages);
+    assert_eq!(run.into_transcript().messages(), messages);
 }
 
 #[test]
 fn an_answer_to_a_request_that_was_taken_back_changes_nothing() {
     let mut config = config(Dialect::OpenAiChat);
     config.device.network_change = NetworkChangePolicy::Reopen;
-    let run = Run::new(Arc::new(config), "thread".into(), Conversation::default());
+    let run = Run::new(Arc::new(config), "thread".into(), Transcript::default());
     let started = run.start(Start::new("run-1", Message::user("user-1", "Hello")), NOW);
     let Started::Opening(mut run) = started else {
         panic!("it fits the context")
@@ -304,7 +300,7 @@ fn results_that_go_in_between_messages_do_not_shift_deltas_that_wait() {
     // Nothing is polled between the bytes and the end.
     let mut config = config(Dialect::AgUi);
     offer(&mut config, Tool::new("work", "Works."));
-    let run = Run::new(Arc::new(config), "thread".into(), Conversation::default());
+    let run = Run::new(Arc::new(config), "thread".into(), Transcript::default());
     let started = run.start(Start::new("run-1", Message::user("user-1", "Hello")), NOW);
     let Started::Opening(run) = started else {
         panic!("it fits the context")
@@ -391,7 +387,7 @@ fn a_typed_run_comes_back_as_one_and_a_machine_gives_it_back() {
 fn moves_are_told_where_they_are_asked_for() {
     let mut config = config(Dialect::OpenAiChat);
     config.tells_moves = true;
-    let run = Run::new(Arc::new(config), "thread".into(), Conversation::default());
+    let run = Run::new(Arc::new(config), "thread".into(), Transcript::default());
     let started = run.start(Start::new("run-1", Message::user("user-1", "Hello")), NOW);
     let Started::Opening(run) = started else {
         panic!("it fits the context")

@@ -7,7 +7,6 @@ use serde_json::json;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
-use stepwell_core::conversation::{Conversation, ToolCallStatus};
 use stepwell_core::event::{
     ContentPart, MediaPart, Message, MessageContent, Metadata, ResumeEntry, ResumeStatus, Source,
     TextPart,
@@ -20,6 +19,7 @@ use stepwell_core::session::{
     LiveSession, MessageBuilder, SessionView, Turn, TurnTree, ViewOptions,
 };
 use stepwell_core::tool::{Tool, ToolFailure, ToolOutput, ToolRegistry, ToolResult};
+use stepwell_core::transcript::{ToolCallStatus, Transcript};
 use stepwell_core::{CallKey, RunId, Timestamp};
 
 pub fn tools() -> ToolRegistry {
@@ -71,7 +71,7 @@ pub struct Thread {
     config: Arc<RunConfig>,
     pub turns: Vec<Turn>,
     /// The conversation that each turn left behind.
-    left: BTreeMap<RunId, Conversation>,
+    left: BTreeMap<RunId, Transcript>,
     now: u64,
 }
 
@@ -129,21 +129,21 @@ impl Thread {
         stage.input(Input::Start(Box::new(start)));
         stage.drive();
         self.now = stage.now + 10;
-        let conversation = stage.machine.conversation().clone();
+        let transcript = stage.machine.transcript().clone();
         let (live, outcome) = (stage.live.view(), stage.machine.outcome().cloned());
         let turn = self.turns.last().expect("it began");
         assert_eq!(turn.outcome, outcome);
         let tree = TurnTree::new(self.turns.clone()).expect("a tree");
         let path = tree.path_to(&name).expect("it is there");
-        self.check(&path, &conversation, &live);
-        self.left.insert(name.as_str().into(), conversation);
+        self.check(&path, &transcript, &live);
+        self.left.insert(name.as_str().into(), transcript);
     }
 
-    fn check(&self, path: &[&Turn], live: &Conversation, shown: &SessionView) {
-        let stored = MessageBuilder::new().conversation(path.iter().copied());
+    fn check(&self, path: &[&Turn], live: &Transcript, shown: &SessionView) {
+        let stored = MessageBuilder::new().transcript(path.iter().copied());
         let stored = stored.expect("it fits together");
-        let lines = |conversation: &Conversation| {
-            let messages = conversation.messages().iter();
+        let lines = |transcript: &Transcript| {
+            let messages = transcript.messages().iter();
             messages
                 .map(|message| json!(message).to_string())
                 .collect::<Vec<_>>()
@@ -177,7 +177,7 @@ fn blocks(turn: &Turn) -> Vec<String> {
 }
 
 /// The body of the next turn's request on this conversation.
-fn request(api: Api, history: Conversation) -> serde_json::Value {
+fn request(api: Api, history: Transcript) -> serde_json::Value {
     let mut machine = RunMachine::new(config(api), "thread".into(), history);
     let start = Start::new("next", Message::user("next-user", "And?"));
     machine
@@ -351,11 +351,11 @@ impl Stage<'_> {
             }),
             _ => {
                 let name = format!("{}.{}", self.name, self.taken);
-                let conversation = self.machine.conversation();
-                let has_state = conversation.shared_state().get("list").is_some();
+                let transcript = self.machine.transcript();
+                let has_state = transcript.shared_state().get("list").is_some();
                 let bytes = match self.api {
                     Api::Agent => {
-                        let history = conversation.messages();
+                        let history = transcript.messages();
                         crate::agent::body(&name, &hop, history, has_state)
                     }
                     api => body(api, &name, &hop),

@@ -144,12 +144,12 @@ async fn secret_number(call: ToolContext, is_live: bool) -> Result<String, Strin
 }
 
 fn print_conversation(finished: &Finished) -> Result<(), Failure> {
-    let conversation = json!({
+    let transcript = json!({
         "threadId": "demo",
-        "messages": finished.conversation.messages(),
+        "messages": finished.transcript.messages(),
     });
     let mut out = io::stdout().lock();
-    serde_json::to_writer_pretty(&mut out, &conversation).map_err(io::Error::from)?;
+    serde_json::to_writer_pretty(&mut out, &transcript).map_err(io::Error::from)?;
     Ok(writeln!(out)?)
 }
 

@@ -8,11 +8,11 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use stepwell_core::Timestamp;
-use stepwell_core::conversation::Conversation;
 use stepwell_core::event::Message;
 use stepwell_core::run::{
     Effect, EffectId, Input, Outcome, Output, RunConfig, RunEvent, RunMachine, Start,
 };
+use stepwell_core::transcript::Transcript;
 use stepwell_demo::Failure;
 use stepwell_demo::Format;
 
@@ -112,7 +112,7 @@ impl Bench {
 
 fn decode(config: &Arc<RunConfig>, bytes: &[u8], chunk: usize) -> Result<Decoded, Failure> {
     let now = Timestamp(0);
-    let mut machine = RunMachine::new(Arc::clone(config), "bench".into(), Conversation::default());
+    let mut machine = RunMachine::new(Arc::clone(config), "bench".into(), Transcript::default());
     machine
         .start(Start::new("run", Message::user("question", "?")), now)
         .map_err(Failure::failed)?;
@@ -152,12 +152,12 @@ fn decode(config: &Arc<RunConfig>, bytes: &[u8], chunk: usize) -> Result<Decoded
         Some(Outcome::Failed { failure }) => return Err(Failure::failed(failure)),
         _ => return Err(Failure::failed("the stream ended before the answer did")),
     }
-    let conversation = machine.conversation();
+    let transcript = machine.transcript();
     Ok(Decoded {
         time,
         first_event: first_event.unwrap_or(time),
-        text: conversation.text().len(),
-        args: conversation
+        text: transcript.text().len(),
+        args: transcript
             .tool_calls()
             .map(|call| call.function.arguments.len())
             .sum(),

@@ -5,11 +5,11 @@ use serde::Serialize;
 use serde_json::Value;
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
-use stepwell_core::conversation::{Applied, Conversation, HopSummary};
 use stepwell_core::dialect::{DecodeError, Dialect, HopIds};
 use stepwell_core::event::{Event, EventRef, Message, ToolCall};
 use stepwell_core::pipeline::{Listener, Pipeline, StreamEnd, StreamError};
 use stepwell_core::tool::parse_arguments;
+use stepwell_core::transcript::{Applied, HopSummary, Transcript};
 use stepwell_core::wire::{FrameLimits, WireError};
 use stepwell_demo::Failure;
 use stepwell_demo::Format;
@@ -66,7 +66,7 @@ struct Customs {
 }
 
 impl Listener for Customs {
-    fn applied(&mut self, event: EventRef<'_>, _applied: &Applied, _conversation: &Conversation) {
+    fn applied(&mut self, event: EventRef<'_>, _applied: &Applied, _conversation: &Transcript) {
         let EventRef::Whole(Event::Custom(custom)) = event else {
             return;
         };
@@ -84,7 +84,7 @@ impl Listener for Customs {
         }
     }
 
-    fn moving(&mut self, _conversation: &Conversation) {}
+    fn moving(&mut self, _conversation: &Transcript) {}
     fn warning(&mut self, _message: &str) {}
     fn unknown_call(&mut self, _id: &str, _message: &str) {}
 }
@@ -141,26 +141,26 @@ fn decode(provider: &str, dialect: Dialect, bytes: &[u8], chunk: Option<NonZeroU
         }
         _ => Pipeline::new(dialect, ids, limits),
     };
-    let mut conversation = Conversation::default();
+    let mut transcript = Transcript::default();
     let mut customs = Customs::default();
     let chunk = chunk.map_or(bytes.len().max(1), NonZeroUsize::get);
     let ended = bytes
         .chunks(chunk)
-        .try_for_each(|chunk| pipeline.receive(chunk, &mut conversation, &mut customs))
-        .and_then(|()| pipeline.end(&mut conversation, &mut customs));
-    let error = problem(&ended, conversation.summary());
-    let summary = conversation.summary();
+        .try_for_each(|chunk| pipeline.receive(chunk, &mut transcript, &mut customs))
+        .and_then(|()| pipeline.end(&mut transcript, &mut customs));
+    let error = problem(&ended, transcript.summary());
+    let summary = transcript.summary();
     Decoded {
-        text: conversation.text(),
-        reasoning: reasoning(&conversation, false),
-        tool_calls: conversation.tool_calls().map(decoded_call).collect(),
+        text: transcript.text(),
+        reasoning: reasoning(&transcript, false),
+        tool_calls: transcript.tool_calls().map(decoded_call).collect(),
         stop_reason: summary.stop_reason.clone(),
         usage: usage(summary),
         error,
         refusal: customs.refusal,
-        tool_plan: reasoning(&conversation, true),
+        tool_plan: reasoning(&transcript, true),
         server_tools: customs.server_tools,
-        thought_signatures: conversation
+        thought_signatures: transcript
             .tool_calls()
             .filter(|call| is_signed(call))
             .count(),
@@ -175,8 +175,8 @@ fn is_signed(call: &ToolCall) -> bool {
 }
 
 /// Returns the model's reasoning, or its plan for tool calls, which is marked.
-fn reasoning(conversation: &Conversation, is_plan: bool) -> Option<String> {
-    let texts = conversation.messages().iter().filter_map(|message| {
+fn reasoning(transcript: &Transcript, is_plan: bool) -> Option<String> {
+    let texts = transcript.messages().iter().filter_map(|message| {
         let Message::Reasoning(message) = message else {
             return None;
         };

@@ -71,17 +71,17 @@ async fn answer(
 ) -> Response {
     moments.step();
     let provider = Provider::of_path(uri.path());
-    let conversation = provider.conversation(&request);
-    let asked = conversation.iter().enumerate().rev();
+    let transcript = provider.transcript(&request);
+    let asked = transcript.iter().enumerate().rev();
     let mut asked = asked.filter_map(|(at, said)| match said {
         Said::User(question) => Some((at, question)),
         _ => None,
     });
     let (at, question) = asked.next().unwrap();
-    if let Err(why) = each_call_has_its_result(&conversation) {
+    if let Err(why) = each_call_has_its_result(&transcript) {
         return (StatusCode::BAD_REQUEST, why).into_response();
     }
-    let round = rounds(&conversation[at..]);
+    let round = rounds(&transcript[at..]);
     let offered = provider.tools(&request);
     let names: &[&str] = match offered.iter().any(|tool| tool == "where") {
         true => &CLIENT_CALLS,

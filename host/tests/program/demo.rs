@@ -50,11 +50,8 @@ fn the_log_goes_to_standard_error_as_json_where_asked_for() {
 #[test]
 fn the_demo_runs_in_the_formats_of_the_providers() {
     let said = |out: &str| {
-        let conversation: Value = serde_json::from_str(out).expect("JSON");
-        let messages = conversation["messages"]
-            .as_array()
-            .expect("messages")
-            .clone();
+        let transcript: Value = serde_json::from_str(out).expect("JSON");
+        let messages = transcript["messages"].as_array().expect("messages").clone();
         messages
             .iter()
             .map(|message| {

@@ -16,8 +16,8 @@ use std::convert::Infallible;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use stepwell_core::conversation::Conversation;
 use stepwell_core::event::{Event, Message};
+use stepwell_core::transcript::Transcript;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 
@@ -147,7 +147,7 @@ impl Read {
 
 /// Returns the messages that these events fold to.
 fn messages(events: &[Value]) -> Vec<Message> {
-    let mut fold = Conversation::default();
+    let mut fold = Transcript::default();
     for event in events {
         let event: Event = serde_json::from_value(event.clone()).unwrap();
         let _ = fold.apply((&event).into());

@@ -44,25 +44,25 @@ async fn answer(
     life.moment("a request to the model").await;
     let provider = Provider::of_path(request.uri().path());
     let body: Value = serde_json::from_slice(request.body()).unwrap_or_default();
-    let conversation = provider.conversation(&body);
-    let question = conversation
+    let transcript = provider.transcript(&body);
+    let question = transcript
         .iter()
         .rposition(|said| matches!(said, Said::User(_)));
     let question = question.unwrap_or(0);
-    let Some(Said::User(text)) = conversation.get(question) else {
+    let Some(Said::User(text)) = transcript.get(question) else {
         return Ok(refusal(400, "nobody asks"));
     };
     let mut words = text.split_whitespace();
     let turn = words.next().unwrap_or_default().to_owned();
-    if let Err(why) = each_call_has_its_result(&conversation) {
+    if let Err(why) = each_call_has_its_result(&transcript) {
         world.finds(
             Rule::HistoryIsWhole,
             &turn,
-            format!("{why}: {conversation:?}"),
+            format!("{why}: {transcript:?}"),
         );
         return Ok(refusal(400, &why));
     }
-    let round = rounds(&conversation[question..]);
+    let round = rounds(&transcript[question..]);
     let wanted: Vec<String> = words.nth(round).map_or(Vec::new(), |round| {
         round.split('+').map(str::to_owned).collect()
     });

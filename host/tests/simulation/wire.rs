@@ -51,7 +51,7 @@ impl Provider {
     }
 
     /// The conversation of a request.
-    pub(super) fn conversation(self, request: &Value) -> Vec<Said> {
+    pub(super) fn transcript(self, request: &Value) -> Vec<Said> {
         let messages = request["messages"].as_array().into_iter().flatten();
         let mut said = Vec::new();
         for message in messages {
@@ -176,11 +176,11 @@ fn blocks(message: &Value, said: &mut Vec<Said>) {
 }
 
 /// Returns the number of tool rounds in the conversation: calls with results.
-pub(super) fn rounds(conversation: &[Said]) -> usize {
+pub(super) fn rounds(transcript: &[Said]) -> usize {
     let is_call = |said: &Said| matches!(said, Said::Call(_));
     let mut rounds = 0;
     let mut was_result = true;
-    for said in conversation {
+    for said in transcript {
         if is_call(said) && was_result {
             rounds += 1;
             was_result = false;
@@ -191,9 +191,9 @@ pub(super) fn rounds(conversation: &[Said]) -> usize {
 }
 
 /// Checks a provider's rule: each call is answered once, before the next message.
-pub(super) fn each_call_has_its_result(conversation: &[Said]) -> Result<(), String> {
+pub(super) fn each_call_has_its_result(transcript: &[Said]) -> Result<(), String> {
     let mut open: Vec<&str> = Vec::new();
-    for said in conversation {
+    for said in transcript {
         match said {
             Said::Call(id) => open.push(id),
             Said::Result(id) => match open.iter().position(|call| call == id) {

@@ -4,9 +4,9 @@ use crate::durable::{BeginFrom, StoredTurn};
 use crate::store::Lease;
 use crate::turn::journaled::JournaledRun;
 use std::sync::Arc;
-use stepwell_core::conversation::Conversation;
 use stepwell_core::event::Message;
 use stepwell_core::run::Start;
+use stepwell_core::transcript::Transcript;
 
 /// The start of a turn.
 pub(crate) enum Begin {
@@ -32,7 +32,7 @@ pub(crate) enum Begin {
         turn: StoredTurn,
         lease: Option<Arc<Lease>>,
         start: Box<Start>,
-        history: Box<Conversation>,
+        history: Box<Transcript>,
         setup: Arc<Setup>,
     },
 }

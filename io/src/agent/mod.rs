@@ -30,20 +30,20 @@ use crate::turn::Turn;
 use crate::turn::journaled::JournaledRun;
 use std::fmt;
 use std::sync::Arc;
-use stepwell_core::conversation::Conversation;
 use stepwell_core::dialect::Endpoint;
 use stepwell_core::event::{Message, MessageContent};
 use stepwell_core::registry::{RegistryEvent, SharedRegistry, ThreadKey};
 use stepwell_core::run::{RunConfig, SnapshotError, Start, StateKind};
 use stepwell_core::session;
 use stepwell_core::tool::OutputType;
+use stepwell_core::transcript::Transcript;
 use stepwell_core::{RunId, ThreadId};
 use uuid::Uuid;
 
 /// A conversation with a model and the app's tools. A clone is another handle on the same conversation;
 /// [`thread`](Self::thread) returns a handle on another conversation with the same model and tools.
 ///
-/// # One thread for each user and conversation
+/// # One thread for each user and transcript
 /// All turns of a thread share its conversation. A server gives each conversation a thread of its own, by
 /// `agent.thread(id)` in a handler for each request: an agent that two users share would show each of them the other's
 /// messages.
@@ -252,12 +252,12 @@ impl Agent {
     /// its conversation stays in the [store](crate::AgentBuilder::store), or is gone. So threads cost nothing once they
     /// are released.
     pub fn thread(&self, key: impl Into<ThreadKey>) -> Self {
-        self.thread_with_history(key, Conversation::default())
+        self.thread_with_history(key, Transcript::default())
     }
 
     /// Returns the conversation of this key, as [`thread`](Self::thread) does; a new thread begins with an earlier
     /// conversation.
-    pub fn thread_with_history(&self, key: impl Into<ThreadKey>, history: Conversation) -> Self {
+    pub fn thread_with_history(&self, key: impl Into<ThreadKey>, history: Transcript) -> Self {
         let thread = self.shared.thread(key.into(), history);
         Self {
             thread,
@@ -381,8 +381,8 @@ impl Agent {
     /// Returns the conversation as of the last turn of this process; [`load`](Self::load) returns that of the
     /// [store](crate::AgentBuilder::store).
     #[must_use]
-    pub fn conversation(&self) -> Conversation {
-        lock(&self.thread.conversation).conversation.clone()
+    pub fn transcript(&self) -> Transcript {
+        lock(&self.thread.transcript).transcript.clone()
     }
 
     /// Returns the conversation's id.

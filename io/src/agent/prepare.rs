@@ -15,10 +15,10 @@ use crate::store::{Lease, NewTurn, StoreError, TurnKey};
 use crate::turn::journaled::JournaledRun;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
-use stepwell_core::conversation::Conversation;
 use stepwell_core::event::Message;
 use stepwell_core::run::{Failure, Input, Start, StateKind};
 use stepwell_core::session::{TurnHistory, title};
+use stepwell_core::transcript::Transcript;
 use tokio_util::sync::CancellationToken;
 
 /// Why a turn could not begin.
@@ -154,8 +154,8 @@ impl Preparation<'_> {
     ) -> Result<(Option<StoredTurn>, JournaledRun), NotBegun> {
         let thread = &self.agent.thread;
         let known = || {
-            let known = lock(&thread.conversation);
-            (known.last.clone(), known.conversation.clone())
+            let known = lock(&thread.transcript);
+            (known.last.clone(), known.transcript.clone())
         };
         let Some(stored) = &setup.store else {
             if let BeginFrom::Turn(_) = from {
@@ -193,7 +193,7 @@ impl Preparation<'_> {
         &self,
         setup: &Setup,
         start: &mut Start,
-        history: &Conversation,
+        history: &Transcript,
     ) -> Result<(), NotBegun> {
         let Some(source) = &setup.instructions else {
             return Ok(());
@@ -281,7 +281,7 @@ impl Preparation<'_> {
     }
 
     /// Returns a machine that has started, with its first outputs still in it.
-    fn machine(&self, setup: &Setup, start: &Start, history: Conversation) -> JournaledRun {
+    fn machine(&self, setup: &Setup, start: &Start, history: Transcript) -> JournaledRun {
         let thread_id = &self.agent.thread.key.thread;
         let journal = setup.journal.as_ref();
         let mut run = JournaledRun::new(&setup.config, thread_id, history, journal, &start.run_id);
@@ -303,7 +303,7 @@ impl Preparation<'_> {
 
 /// Returns the title of the thread, if this is its first turn.
 fn title_of(run: &JournaledRun) -> Option<String> {
-    let title = title(run.machine.conversation().messages());
+    let title = title(run.machine.transcript().messages());
     // A store takes any text without NUL.
     let title = title.replace('\0', "");
     Some(title).filter(|title| !title.is_empty())

@@ -3,7 +3,7 @@
 use super::Agent;
 use super::begin::Begin;
 use super::prepare::{NotBegun, Preparation, Prepared};
-use super::threads::KnownConversation;
+use super::threads::KnownTranscript;
 use super::when_busy::WhenBusy;
 use crate::app::device::Device;
 use crate::app::observer::TurnObserver;
@@ -152,8 +152,8 @@ impl TurnTask {
             }
         };
         let (finished, last_events) = driver.run().await?;
-        *lock(&agent.thread.conversation) = KnownConversation {
-            conversation: finished.conversation.clone(),
+        *lock(&agent.thread.transcript) = KnownTranscript {
+            transcript: finished.transcript.clone(),
             last: turn.map(|turn| turn.key.turn),
         };
         next_turn.open();
@@ -200,8 +200,8 @@ impl TurnTask {
             let _ = self.handle.stored.set(turn.clone());
         }
         if is_revived {
-            let conversation = run.machine.conversation().clone();
-            let _ = self.handle.revived_from.set(conversation);
+            let transcript = run.machine.transcript().clone();
+            let _ = self.handle.revived_from.set(transcript);
         }
         let driver = Driver {
             run,
@@ -261,7 +261,7 @@ impl Unbegun {
         }
         let finished = Finished {
             outcome,
-            conversation: task.agent.conversation(),
+            transcript: task.agent.transcript(),
             usage: TokenUsage::default(),
             hops: 0,
             output: None,

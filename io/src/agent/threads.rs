@@ -9,8 +9,8 @@ use crate::turn::current::CurrentTurn;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, Weak};
 use stepwell_core::RunId;
-use stepwell_core::conversation::Conversation;
 use stepwell_core::registry::{SharedRegistry, ThreadKey};
+use stepwell_core::transcript::Transcript;
 use tokio::sync::{Notify, watch};
 
 /// The state that all threads of an agent share.
@@ -50,14 +50,14 @@ impl Threads {
 pub(crate) struct Thread {
     among: Arc<Threads>,
     pub(crate) key: ThreadKey,
-    pub(crate) conversation: Mutex<KnownConversation>,
+    pub(crate) transcript: Mutex<KnownTranscript>,
     pub(crate) current: Mutex<CurrentTurn>,
 }
 
 /// A conversation as this process knows it.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct KnownConversation {
-    pub(crate) conversation: Conversation,
+pub(crate) struct KnownTranscript {
+    pub(crate) transcript: Transcript,
     /// The last stored turn in the conversation.
     pub(crate) last: Option<RunId>,
 }
@@ -86,7 +86,7 @@ impl Shared {
     }
 
     /// Returns the thread of this key. A new thread begins with `history`.
-    pub(crate) fn thread(&self, key: ThreadKey, history: Conversation) -> Arc<Thread> {
+    pub(crate) fn thread(&self, key: ThreadKey, history: Transcript) -> Arc<Thread> {
         let mut threads = lock(&self.threads.0);
         if let Some(thread) = threads.get(&key).and_then(Weak::upgrade) {
             return thread;
@@ -124,14 +124,14 @@ impl Shared {
 }
 
 impl Thread {
-    fn new(among: Arc<Threads>, key: ThreadKey, history: Conversation) -> Self {
+    fn new(among: Arc<Threads>, key: ThreadKey, history: Transcript) -> Self {
         let nobody = CurrentTurn::default();
         nobody.ended.cancel();
         Self {
             among,
             key,
-            conversation: Mutex::new(KnownConversation {
-                conversation: history,
+            transcript: Mutex::new(KnownTranscript {
+                transcript: history,
                 last: None,
             }),
             current: Mutex::new(nobody),

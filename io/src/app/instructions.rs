@@ -5,9 +5,9 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use std::fmt::Display;
 use stepwell_core::RunId;
-use stepwell_core::conversation::Conversation;
 use stepwell_core::event::Message;
 use stepwell_core::registry::ThreadKey;
+use stepwell_core::transcript::Transcript;
 
 /// The turn that needs instructions.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,7 +20,7 @@ pub struct InstructionsRequest {
     /// The user's message; absent where the turn continues a history.
     pub message: Option<Message>,
     /// The conversation before the turn.
-    pub history: Conversation,
+    pub history: Transcript,
 }
 
 /// Makes the instructions of a turn. Any async closure from an [`InstructionsRequest`] to a text is a source. The turn

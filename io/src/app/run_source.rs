@@ -7,12 +7,12 @@ use futures::future::BoxFuture;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use stepwell_core::conversation::Conversation;
 use stepwell_core::dialect::HttpRequest;
 use stepwell_core::run::{EffectId, Input};
 use stepwell_core::run_source::{
     CreatedThread, RunRequests, RunSourceError, Soliplex, SoliplexRun,
 };
+use stepwell_core::transcript::Transcript;
 use stepwell_core::{RunId, ThreadId};
 
 /// A run that a backend should create.
@@ -110,18 +110,18 @@ impl RestRunSource<Soliplex> {
     ///
     /// # Errors
     /// The server cannot be reached, refused the request, or sent an unexpected answer.
-    pub async fn conversation(
+    pub async fn transcript(
         &self,
         client: &HttpClient,
         thread_id: &ThreadId,
-    ) -> Result<Conversation, RestError> {
+    ) -> Result<Transcript, RestError> {
         let (status, body) = send(client, self.requests.list_runs(thread_id)).await?;
         let mut runs: Vec<SoliplexRun> = Vec::new();
         for run_id in self.requests.runs_listed(status, &body)? {
             let (status, body) = send(client, self.requests.get_run(thread_id, &run_id)).await?;
             runs.push(self.requests.run_kept(status, &body)?);
         }
-        Ok(Soliplex::conversation(thread_id, &runs))
+        Ok(Soliplex::transcript(thread_id, &runs))
     }
 }
 

@@ -3,7 +3,7 @@
 use super::beginning::Beginning;
 use super::take_over::take_over;
 use crate::store::{RESTING, StoreError, TurnKey, Unfinished};
-use stepwell_core::conversation::Conversation;
+use stepwell_core::transcript::Transcript;
 use stepwell_core::{RunId, Timestamp};
 
 /// Which turn a new turn comes after.
@@ -20,14 +20,14 @@ pub(crate) enum BeginFrom {
 
 /// The conversation that a new turn continues.
 pub(crate) struct PriorTurns {
-    pub(crate) history: Conversation,
+    pub(crate) history: Transcript,
     /// The store has no turns from which the history can be rebuilt.
     pub(crate) is_history_new: bool,
     pub(crate) parent: Option<RunId>,
 }
 
 /// A turn that was stopped for a new one, and the conversation after it, if its run could be read.
-type Stopped = (RunId, Option<Conversation>);
+type Stopped = (RunId, Option<Transcript>);
 
 impl Beginning<'_> {
     /// Reads what comes before the turn `new`. `known` is what this process knows: the thread's last turn, and the
@@ -36,18 +36,18 @@ impl Beginning<'_> {
         &self,
         new: &TurnKey,
         from: BeginFrom,
-        known: (Option<RunId>, Conversation),
+        known: (Option<RunId>, Transcript),
         now: Timestamp,
     ) -> Result<PriorTurns, StoreError> {
         let store = &self.stored.store;
-        let (last, conversation) = known;
+        let (last, transcript) = known;
         let Some(record) = self.call(|| store.thread(&new.thread)).await? else {
             let parent = match from {
                 BeginFrom::Latest | BeginFrom::Given => None,
                 BeginFrom::Turn(parent) => parent,
             };
             return Ok(PriorTurns {
-                history: conversation,
+                history: transcript,
                 is_history_new: true,
                 parent,
             });
@@ -61,16 +61,16 @@ impl Beginning<'_> {
             BeginFrom::Turn(parent) => parent,
             BeginFrom::Given => {
                 return Ok(PriorTurns {
-                    history: conversation,
+                    history: transcript,
                     is_history_new: true,
                     parent: None,
                 });
             }
         };
         let history = match (&parent, stopped) {
-            (None, _) => Conversation::default(),
+            (None, _) => Transcript::default(),
             (Some(parent), Some((turn, Some(history)))) if *parent == turn => history,
-            (Some(parent), None) if last.as_ref() == Some(parent) => conversation,
+            (Some(parent), None) if last.as_ref() == Some(parent) => transcript,
             (Some(parent), _) => {
                 let turn = TurnKey::new(new.thread.clone(), parent.clone());
                 self.history(&turn).await?

@@ -7,9 +7,9 @@ use crate::store::{Claimed, Lease, NewTurn, StoreError, StoreFuture, TurnKey, Un
 use futures::FutureExt;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
-use stepwell_core::conversation::Conversation;
 use stepwell_core::run::{Failure, Outcome, RunConfig};
 use stepwell_core::session::Turn;
+use stepwell_core::transcript::Transcript;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -41,7 +41,7 @@ impl<'a> Beginning<'a> {
     }
 
     /// Returns the conversation as of a stored turn.
-    pub(super) async fn history(&self, turn: &TurnKey) -> Result<Conversation, StoreError> {
+    pub(super) async fn history(&self, turn: &TurnKey) -> Result<Transcript, StoreError> {
         let path = self.path(turn).await?;
         let begin = Instant::now();
         let history = history(&path)?;

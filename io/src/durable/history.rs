@@ -1,14 +1,14 @@
 use crate::store::StoreError;
 use std::sync::Arc;
-use stepwell_core::conversation::Conversation;
 use stepwell_core::run::{RunConfig, RunMachine, SnapshotError};
 use stepwell_core::session::{MessageBuilder, SessionError, Turn};
+use stepwell_core::transcript::Transcript;
 use stepwell_core::{RunId, Timestamp};
 
 /// Rebuilds the conversation from stored turns, the oldest first.
-pub(crate) fn history(path: &[Turn]) -> Result<Conversation, StoreError> {
-    let conversation = MessageBuilder::new().conversation(path);
-    conversation.map_err(|error| StoreError::Damaged {
+pub(crate) fn history(path: &[Turn]) -> Result<Transcript, StoreError> {
+    let transcript = MessageBuilder::new().transcript(path);
+    transcript.map_err(|error| StoreError::Damaged {
         message: error.to_string(),
     })
 }
@@ -29,15 +29,15 @@ pub(crate) fn revive_stored(
 }
 
 /// Returns the last turn on a path, and the conversation before it.
-pub(crate) fn last_of(path: &[Turn]) -> Result<(&Turn, Conversation), SessionError> {
+pub(crate) fn last_of(path: &[Turn]) -> Result<(&Turn, Transcript), SessionError> {
     let Some((turn, before)) = path.split_last() else {
         let turn = RunId::default();
         return Err(SessionError::UnknownTurn { turn });
     };
     let history = match turn.history {
         // The turn begins with its own history.
-        Some(_) => Conversation::default(),
-        None => MessageBuilder::new().conversation(before)?,
+        Some(_) => Transcript::default(),
+        None => MessageBuilder::new().transcript(before)?,
     };
     Ok((turn, history))
 }

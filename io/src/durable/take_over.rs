@@ -5,10 +5,10 @@ use super::history::revive_stored;
 use crate::store::{Claimed, PersistBatch, StoreError, TurnKey, Unfinished};
 use std::sync::Arc;
 use stepwell_core::Timestamp;
-use stepwell_core::conversation::Conversation;
 use stepwell_core::run::{
     Effect, EffectId, Input, KilledPolicy, Outcome, Output, RunMachine, TurnStatus,
 };
+use stepwell_core::transcript::Transcript;
 
 /// Claims the turn, so that its owner can write no more, and ends it as cancelled. Returns the conversation after it,
 /// if its run could be read.
@@ -16,7 +16,7 @@ pub(crate) async fn take_over(
     beginning: &Beginning<'_>,
     unfinished: &Unfinished,
     now: Timestamp,
-) -> Result<Option<Conversation>, StoreError> {
+) -> Result<Option<Transcript>, StoreError> {
     let turn = &unfinished.key;
     // The turn may have ended in the meantime.
     let Some(claimed) = beginning.claim(turn).await? else {
@@ -30,7 +30,7 @@ pub(crate) async fn take_over(
     match revive_stored(checkpoint, &path, &Arc::new(config), now) {
         Ok(mut machine) => {
             let ended = write_all(beginning, turn, &claimed, &mut machine, now).await?;
-            Ok(ended.then(|| machine.conversation().clone()))
+            Ok(ended.then(|| machine.transcript().clone()))
         }
         Err(error) => {
             tracing::warn!(target: "stepwell", turn = %turn.turn, %error, "its run cannot be read: what is stored of it stands");

@@ -109,7 +109,7 @@ fn record_request(span: &Span, setup: &Setup, machine: &RunMachine) {
             let said = content::instructions(instructions);
             span.record(name::SYSTEM_INSTRUCTIONS, said);
         }
-        let said = content::messages(machine.conversation().messages(), None);
+        let said = content::messages(machine.transcript().messages(), None);
         span.record(name::INPUT_MESSAGES, said);
     }
 }
@@ -229,7 +229,7 @@ impl HopSpan {
         Self {
             span,
             hop: machine.hop(),
-            messages: machine.conversation().messages().len(),
+            messages: machine.transcript().messages().len(),
             before: machine.usage(),
             finish_reason: None,
             model: None,
@@ -241,7 +241,7 @@ impl HopSpan {
     pub(crate) fn record_answer(&mut self, machine: &RunMachine) {
         if machine.hop() == self.hop {
             self.id = machine.response_id().map(str::to_owned).or(self.id.take());
-            let summary = machine.conversation().summary();
+            let summary = machine.transcript().summary();
             self.finish_reason.clone_from(&summary.stop_reason);
             let model = summary.usage.first().and_then(|usage| usage.model.clone());
             self.model = model;
@@ -285,7 +285,7 @@ impl HopSpan {
             span.record(name::FINISH_REASONS, field::debug([reason]));
         }
         if setup.traces_content && !span.is_disabled() {
-            let messages = machine.conversation().messages().get(self.messages..);
+            let messages = machine.transcript().messages().get(self.messages..);
             let said = messages
                 .unwrap_or_default()
                 .iter()

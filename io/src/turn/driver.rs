@@ -365,7 +365,7 @@ impl Driver {
         let hops = self.run.machine.hop() + 1;
         Finished {
             outcome,
-            conversation: self.run.machine.conversation().clone(),
+            transcript: self.run.machine.transcript().clone(),
             usage,
             hops,
             output: self.run.machine.output().cloned(),

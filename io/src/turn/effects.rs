@@ -270,7 +270,7 @@ impl Effects {
         machine: &RunMachine,
     ) -> AbortHandle {
         let messages = overflow.messages.iter();
-        let messages = messages.filter_map(|sized| machine.conversation().message(&sized.id));
+        let messages = messages.filter_map(|sized| machine.transcript().message(&sized.id));
         let messages = messages.cloned().collect();
         let trimmer = self.setup.trimmer.clone();
         self.spawn(trim::trim(trimmer, id, overflow, messages))

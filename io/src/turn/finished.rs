@@ -3,9 +3,9 @@
 use serde_json::Value;
 use std::error::Error;
 use std::fmt;
-use stepwell_core::conversation::Conversation;
 use stepwell_core::event::TokenUsage;
 use stepwell_core::run::{Outcome, Problem, TextOptions};
+use stepwell_core::transcript::Transcript;
 
 /// A turn that is over. Its `Debug` output says how the turn ended, and holds nothing of the conversation.
 #[derive(Clone, PartialEq)]
@@ -13,7 +13,7 @@ pub struct Finished {
     /// The outcome of the turn. A turn whose thread another turn took over is cancelled.
     pub outcome: Outcome,
     /// The conversation after the turn.
-    pub conversation: Conversation,
+    pub transcript: Transcript,
     /// The usage of the turn, over all its hops.
     pub usage: TokenUsage,
     /// The number of streams.
@@ -56,7 +56,7 @@ impl fmt::Debug for Finished {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Finished")
             .field("outcome", &self.outcome)
-            .field("messages", &self.conversation.messages().len())
+            .field("messages", &self.transcript.messages().len())
             .field("usage", &self.usage)
             .field("hops", &self.hops)
             .field("has_output", &self.output.is_some())
@@ -72,7 +72,7 @@ impl Finished {
         match self.hops {
             // The last text of the conversation belongs to an earlier turn.
             0 => String::new(),
-            _ => self.shown_as.shown(&self.conversation),
+            _ => self.shown_as.shown(&self.transcript),
         }
     }
 

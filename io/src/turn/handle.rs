@@ -4,10 +4,10 @@ use crate::durable::{StoreTrouble, StoredTurn};
 use crate::store::StoreError;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
-use stepwell_core::conversation::Conversation;
 use stepwell_core::event::{Interrupt, Message, MessageContent, ResumeEntry, TokenUsage};
 use stepwell_core::run::{Input, Misuse, RunMachine};
 use stepwell_core::tool::ToolResult;
+use stepwell_core::transcript::Transcript;
 use stepwell_core::{MessageId, ToolCallId};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
@@ -20,7 +20,7 @@ pub struct TurnHandle {
     pub(crate) commands: mpsc::Sender<Command>,
     pub(crate) stored: Arc<OnceLock<StoredTurn>>,
     pub(crate) trouble: StoreTrouble,
-    pub(crate) revived_from: Arc<OnceLock<Conversation>>,
+    pub(crate) revived_from: Arc<OnceLock<Transcript>>,
     pub(crate) begun: CancellationToken,
 }
 
@@ -88,7 +88,7 @@ impl TurnHandle {
     pub async fn cancel_call(&self, tool_call_id: impl Into<ToolCallId>) -> Result<(), TurnError> {
         let id = tool_call_id.into();
         self.feed(move |machine| {
-            let call = machine.conversation().call_by_id(&id);
+            let call = machine.transcript().call_by_id(&id);
             match call.filter(|call| !call.status.is_final()) {
                 Some(call) => Ok(Input::CancelCall { call: call.key }),
                 None => Err(TurnError::NotUnderWay(id)),
@@ -140,7 +140,7 @@ impl TurnHandle {
     /// Returns the conversation that a stored turn continues, without the turn's new events. It is set once the turn
     /// has [begun](Self::begun); `None` for a new turn.
     #[must_use]
-    pub fn revived_from(&self) -> Option<&Conversation> {
+    pub fn revived_from(&self) -> Option<&Transcript> {
         self.revived_from.get()
     }
 
@@ -175,9 +175,9 @@ impl TurnHandle {
     /// Returns the conversation in the middle of the turn.
     ///
     /// # Errors
-    /// The turn is over: see [`Agent::conversation`](crate::Agent::conversation).
-    pub async fn conversation(&self) -> Result<Conversation, TurnError> {
-        self.read(|machine| machine.conversation().clone()).await
+    /// The turn is over: see [`Agent::transcript`](crate::Agent::transcript).
+    pub async fn transcript(&self) -> Result<Transcript, TurnError> {
+        self.read(|machine| machine.transcript().clone()).await
     }
 
     /// Returns the open questions of an AG-UI agent, to be answered with [`resume`](Self::resume); none if the agent

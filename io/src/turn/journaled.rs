@@ -3,10 +3,10 @@
 use crate::app::journal::JournalSink;
 use crate::durable::{last_of, revive_stored};
 use std::sync::Arc;
-use stepwell_core::conversation::Conversation;
 use stepwell_core::journal::JournalWriter;
 use stepwell_core::run::{Input, Misuse, Output, RunConfig, RunMachine, SnapshotError};
 use stepwell_core::session::Turn;
+use stepwell_core::transcript::Transcript;
 use stepwell_core::{RunId, ThreadId, Timestamp};
 
 /// A machine, and its journal if the agent writes one.
@@ -41,7 +41,7 @@ impl JournaledRun {
     pub(crate) fn new(
         config: &Arc<RunConfig>,
         thread_id: &ThreadId,
-        history: Conversation,
+        history: Transcript,
         sink: Option<&Arc<dyn JournalSink>>,
         turn: &RunId,
     ) -> Self {

@@ -19,9 +19,9 @@ use futures::future::BoxFuture;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use stepwell_core::conversation::Conversation;
 use stepwell_core::event::{Interrupt, Metadata, ResumeEntry, ResumeStatus, TokenUsage};
 use stepwell_core::run::{Failure, Outcome, RunEvent, TextOptions};
+use stepwell_core::transcript::Transcript;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -65,7 +65,7 @@ impl Turn {
         begun.cancel();
         let finished = Finished {
             outcome,
-            conversation: Conversation::default(),
+            transcript: Transcript::default(),
             usage: TokenUsage::default(),
             hops: 0,
             output: None,

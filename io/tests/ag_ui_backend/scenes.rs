@@ -37,7 +37,7 @@ fn is_in_order(events: &[RunEvent]) {
 
 /// Returns the text of the last answer. A message that only a snapshot names comes after it, as the protocol has it.
 fn last_text(finished: &Finished) -> String {
-    let answers = finished.conversation.messages().iter();
+    let answers = finished.transcript.messages().iter();
     let mut texts = answers.filter_map(|message| match message {
         Message::Assistant(message) => message.content.clone(),
         _ => None,
@@ -71,7 +71,7 @@ pub(crate) async fn text_arrives_and_the_thread_continues(backend: &Backend) {
     let (_, finished) = ask(&agent, "And now?").await;
     assert_eq!(finished.outcome, Outcome::Success);
     assert_eq!(last_text(&finished), "I heard `And now?`.");
-    assert_eq!(finished.conversation.messages().len(), 4);
+    assert_eq!(finished.transcript.messages().len(), 4);
 }
 
 pub(crate) async fn tools_of_the_backend_are_left_to_it(backend: &Backend) {
@@ -154,7 +154,7 @@ pub(crate) async fn reasoning_is_shown_and_taken_back(backend: &Backend) {
 pub(crate) async fn sealed_reasoning_is_kept(backend: &Backend) {
     let agent = backend.agent().build().expect("the agent is set up");
     let (_, finished) = ask(&agent, "think").await;
-    let messages = serde_json::to_value(finished.conversation.messages()).expect("JSON");
+    let messages = serde_json::to_value(finished.transcript.messages()).expect("JSON");
     let reasoning = messages.as_array().expect("messages").iter();
     let mut reasoning = reasoning.filter(|message| message["role"] == "reasoning");
     let sealed = reasoning.next().expect("it is kept")["encryptedValue"].as_str();
@@ -169,14 +169,14 @@ pub(crate) async fn the_shared_state_follows_its_deltas(backend: &Backend) {
     let (_, finished) = ask(&agent, "change").await;
     assert_eq!(finished.outcome, Outcome::Success);
     let state = json!({ "colour": "blue", "sizes": [1, 2] });
-    assert_eq!(*finished.conversation.shared_state(), state);
+    assert_eq!(*finished.transcript.shared_state(), state);
     let (_, finished) = ask(&agent, "which").await;
     assert_eq!(
         last_text(&finished),
         "The tools gave colour_now=blue.",
         "it goes out"
     );
-    assert_eq!(*finished.conversation.shared_state(), state, "it stays");
+    assert_eq!(*finished.transcript.shared_state(), state, "it stays");
 }
 
 /// Returns the questions of the backend, and the turn that rests.
@@ -258,7 +258,7 @@ pub(crate) async fn its_error_is_the_turns(backend: &Backend) {
         failure.to_string().contains("the model fell over"),
         "{failure}"
     );
-    assert_eq!(finished.conversation.text(), "So far");
+    assert_eq!(finished.transcript.text(), "So far");
     let (_, finished) = ask(&agent, "hello").await;
     assert_eq!(finished.outcome, Outcome::Success);
 }
@@ -275,7 +275,7 @@ pub(crate) async fn a_cancelled_turn_is_cancelled_there(backend: &Backend) {
     turn.cancel();
     let finished = turn.finish().await;
     assert_eq!(finished.outcome, Outcome::Cancelled);
-    assert_eq!(finished.conversation.text(), "One");
+    assert_eq!(finished.transcript.text(), "One");
     // The backend answers this once it has noticed that its client has left.
     let client = HttpClient::new().expect("a client");
     let asked = HttpRequest {

@@ -71,10 +71,7 @@ async fn a_turn_that_cannot_begin_sends_nothing() {
         assert_eq!(warnings(&events).len(), tries - 1);
         assert!(matches!(events.last(), Some(RunEvent::Completed(_))));
         assert!(server.requests().is_empty());
-        assert!(
-            agent.conversation().messages().is_empty(),
-            "it has not begun"
-        );
+        assert!(agent.transcript().messages().is_empty(), "it has not begun");
         assert!(turns(&store).await.is_empty());
         // The next one does not remember it.
         store.always(Fault::None);
@@ -221,7 +218,7 @@ async fn a_released_waiting_turn_continues_elsewhere() {
         if is_over {
             turn.cancel();
             // The turn has ended, and its end cannot be stored.
-            turn.handle().conversation().await.ok();
+            turn.handle().transcript().await.ok();
         }
         let kept = turn.suspend().await;
         assert!(kept.is_ok() || is_over, "{kept:?}");

@@ -139,7 +139,7 @@ async fn two_agents_on_one_store_do_not_mix_their_turns() {
     assert_eq!(finished.outcome, Outcome::Success);
     let said = contents(&server.requests()[1], "user");
     assert_eq!(said, ["I am Alice", "Leave it"]);
-    assert!(first.conversation().messages().is_empty());
+    assert!(first.transcript().messages().is_empty());
     drop(left);
     // A turn without a living owner blocks no other.
     let (_, finished) = watch(first.send("Hello")).await;

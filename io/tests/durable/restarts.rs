@@ -67,7 +67,7 @@ async fn a_killed_tool_runs_again_only_if_idempotent() {
         let turns = turns(&store).await;
         assert!(is_closed(&turns[0]));
         assert_eq!(kinds(&turns[0]).len(), 4);
-        assert_eq!(agent.conversation(), finished.conversation);
+        assert_eq!(agent.transcript(), finished.transcript);
         assert!(agent.recover().await.unwrap().is_empty());
         assert_legal(&server);
     }
@@ -91,7 +91,7 @@ async fn a_host_that_dies_while_the_model_speaks_asks_again() {
     let recovered = agent.recover().await.unwrap().pop().unwrap();
     let (_, finished) = watch(recovered.turn.unwrap()).await;
     assert_eq!(finished.outcome, Outcome::Success);
-    assert_eq!(finished.conversation.text(), "All of it.");
+    assert_eq!(finished.transcript.text(), "All of it.");
     assert_eq!(contents(&server.requests()[1], "user"), ["Tell me"]);
     let turns = turns(&store).await;
     assert_eq!(kinds(&turns[0]), ["text"]);
@@ -163,11 +163,8 @@ async fn a_program_that_is_started_again_knows_the_conversation() {
     // The provider sees the earlier requests and answers, and the new question.
     assert_eq!(before[..live_requests.len()], live_requests[..]);
     assert_eq!(before.len(), live_requests.len() + 2);
-    let messages = live.conversation.messages();
-    assert_eq!(
-        finished.conversation.messages()[..messages.len()],
-        *messages
-    );
+    let messages = live.transcript.messages();
+    assert_eq!(finished.transcript.messages()[..messages.len()], *messages);
     assert_legal(&server);
 }
 
@@ -263,7 +260,7 @@ async fn a_turn_with_backend_runs_continues_after_a_kill() {
     );
     assert!(is_closed(&turns[0]));
     // The next turn continues from it.
-    assert_eq!(agent.conversation(), finished.conversation);
+    assert_eq!(agent.transcript(), finished.transcript);
     assert_legal(&server);
 }
 

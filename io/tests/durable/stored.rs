@@ -179,13 +179,13 @@ async fn a_thread_of_the_store_is_read_before_anything_is_sent_on_it() {
     watch(first.send("A")).await;
 
     let later = agent(&server, &store).build().unwrap();
-    assert!(later.conversation().messages().is_empty());
+    assert!(later.transcript().messages().is_empty());
     let loaded = later.load().await.unwrap();
     assert_eq!(
         (loaded.messages().len(), loaded.text().as_str()),
         (2, "One.")
     );
-    assert_eq!(later.conversation(), loaded, "it is known from then on");
+    assert_eq!(later.transcript(), loaded, "it is known from then on");
     // Turns of another process are read too.
     watch(first.send("B")).await;
     assert_eq!(later.load().await.unwrap().text(), "Two.");
@@ -193,9 +193,9 @@ async fn a_thread_of_the_store_is_read_before_anything_is_sent_on_it() {
     let turn = first.send("C");
     begun(&calls, 1).await;
     assert_eq!(later.load().await.unwrap().text(), "Let me see.");
-    assert_eq!(later.conversation().text(), "Two.");
+    assert_eq!(later.transcript().text(), "Two.");
     turn.cancel();
     let (_, finished) = watch(turn).await;
-    let whole = finished.conversation.messages().len();
+    let whole = finished.transcript.messages().len();
     assert_eq!(later.load().await.unwrap().messages().len(), whole);
 }

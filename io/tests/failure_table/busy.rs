@@ -7,7 +7,7 @@ use stepwell_io::{Message, ProblemKind, Start, WhenBusy};
 
 /// Returns the users' messages in the conversation.
 fn said(finished: &Finished) -> Vec<Value> {
-    let messages = finished.conversation.messages();
+    let messages = finished.transcript.messages();
     let said = messages.iter().filter_map(|message| match message {
         Message::User(user) => Some(json!(user.content)),
         _ => None,
@@ -57,16 +57,16 @@ async fn two_users_of_one_agent_are_not_mixed() {
             let told = second.clone().whole().expect_err("it has failed");
             assert_eq!(told.problem.kind, ProblemKind::Busy, "{what}");
             assert!(told.to_string().contains("agent.thread(id)"), "{told}");
-            assert!(second.conversation.messages().is_empty(), "{what}");
+            assert!(second.transcript.messages().is_empty(), "{what}");
             assert_eq!((second.hops, second.text().as_str()), (0, ""), "{what}");
             handle.begun().await;
             assert!(handle.usage().await.is_err(), "{what}");
 
             // The first turn is as it was, and nothing of the second is in the conversation.
             assert_eq!(names(&events(&agent)), ["started thread-1#1.0"], "{what}");
-            let conversation = first.handle().conversation().await;
-            let conversation = conversation.expect("the first turn is under way");
-            assert_eq!(conversation.text(), so_far(place), "{what}");
+            let transcript = first.handle().transcript().await;
+            let transcript = transcript.expect("the first turn is under way");
+            assert_eq!(transcript.text(), so_far(place), "{what}");
             agent.cancel();
             let (_, first) = watch(first).await;
             assert_eq!(first.outcome, Outcome::Cancelled, "{what}");

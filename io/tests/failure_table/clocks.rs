@@ -52,7 +52,7 @@ async fn a_model_that_falls_silent_fails_and_what_was_shown_stays() {
         let (_, finished) = watch(turn).await;
         tokio::time::resume();
         assert_eq!(*failure(&finished.outcome), timed_out(Deadline::Silence));
-        assert_eq!(finished.conversation.text(), "Hm");
+        assert_eq!(finished.transcript.text(), "Hm");
         assert_goes_on(&agent, &server).await;
     }
 }
@@ -77,7 +77,7 @@ async fn a_connection_kept_open_after_the_answer_is_closed() {
     let agent = agent.build().expect("the agent is set up");
     let (_, finished) = watch(agent.send("Go on")).await;
     assert_eq!(finished.outcome, Outcome::Success);
-    assert_eq!(finished.conversation.text(), "Done.");
+    assert_eq!(finished.transcript.text(), "Done.");
 }
 
 #[tokio::test]
@@ -119,11 +119,11 @@ async fn an_app_that_is_slow_to_take_events_is_not_the_models_silence() {
     tokio::time::pause();
     tokio::time::sleep(Duration::from_secs(3600)).await;
     tokio::time::resume();
-    let so_far = turn.handle().conversation().await.expect("it goes on");
+    let so_far = turn.handle().transcript().await.expect("it goes on");
     assert!(so_far.text().len() < text.len(), "it was held up");
     let (_, finished) = watch(turn).await;
     assert_eq!(finished.outcome, Outcome::Success);
-    assert_eq!(finished.conversation.text(), text);
+    assert_eq!(finished.transcript.text(), text);
 }
 
 #[tokio::test]

@@ -69,13 +69,13 @@ async fn break_off_at_every_byte(dialect: Dialect, broken: fn(Hop) -> Hop, first
             .any(|event| is_call(event, "a", ToolCallStatus::Executing));
         match &finished.outcome {
             Outcome::Success if is_again => {
-                assert_eq!(finished.conversation.text(), "Well.", "{what}");
+                assert_eq!(finished.transcript.text(), "Well.", "{what}");
                 assert!(!ran && shown_before == 0, "{what}: nothing was seen before");
             }
             Outcome::Success => {
                 // All that counts was sent: both calls are run, whatever is missing.
-                assert_eq!(finished.conversation.text(), "Hé! Well.", "{what}");
-                let said = serde_json::to_string(finished.conversation.messages());
+                assert_eq!(finished.transcript.text(), "Hé! Well.", "{what}");
+                let said = serde_json::to_string(finished.transcript.messages());
                 let said = said.expect("messages are JSON");
                 assert!(
                     said.contains("a is done") && said.contains("b is done"),
@@ -84,7 +84,7 @@ async fn break_off_at_every_byte(dialect: Dialect, broken: fn(Hop) -> Hop, first
                 was_whole = true;
             }
             Outcome::Failed { .. } | Outcome::Truncated => {
-                let text = finished.conversation.text();
+                let text = finished.transcript.text();
                 assert!("Hé! ".starts_with(&text), "{what}: {text:?}");
                 assert!(!ran && !was_whole, "{what}: {:?}", finished.outcome);
                 assert!(text.len() >= shown_before, "{what}: {text:?}");
@@ -129,7 +129,7 @@ async fn a_stream_in_pieces_of_any_size_is_the_same_answer() {
             let agent = agent.expect("the agent is set up");
             let (_, finished) = watch(agent.send("Hello")).await;
             assert_eq!(finished.outcome, Outcome::Success, "{dialect:?}, {size}");
-            assert_eq!(finished.conversation.text(), "Hé! Well.");
+            assert_eq!(finished.transcript.text(), "Hé! Well.");
             assert_eq!(results(&server.requests()[1]), ["a is done", "b is done"]);
             assert_legal(&server);
         }

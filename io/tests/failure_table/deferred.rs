@@ -59,7 +59,7 @@ async fn a_deferred_result_wakes_the_turn_after_a_restart() {
         let turn = agent.revive(&stored).expect("it was just stored");
         let handle = turn.handle();
         handle.rested().await.expect("it rests again");
-        let said = handle.conversation().await.expect("it goes on");
+        let said = handle.transcript().await.expect("it goes on");
         assert_eq!(said.messages().len(), 2, "{said:?}");
         handle
             .finish_call("later", Ok("delivered".into()))
@@ -67,8 +67,8 @@ async fn a_deferred_result_wakes_the_turn_after_a_restart() {
             .expect("it is awaited");
         let (events, finished) = watch(turn).await;
         assert_eq!(finished.outcome, Outcome::Success, "{dialect:?}");
-        assert_eq!(finished.conversation.text(), "It has arrived.");
-        assert_eq!(agent.conversation(), finished.conversation);
+        assert_eq!(finished.transcript.text(), "It has arrived.");
+        assert_eq!(agent.transcript(), finished.transcript);
         let run_again = events
             .iter()
             .any(|event| is_call(event, "now", ToolCallStatus::Executing));
@@ -208,7 +208,7 @@ async fn what_is_no_snapshot_of_a_turn_under_way_is_refused() {
     let idle = stepwell_core::run::RunMachine::new(
         Arc::new(stepwell_core::run::RunConfig::new(endpoint)),
         "thread-1".into(),
-        stepwell_io::Conversation::default(),
+        stepwell_io::Transcript::default(),
     );
     let refused = agent
         .revive(&idle.snapshot())

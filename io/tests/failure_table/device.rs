@@ -79,11 +79,11 @@ async fn the_app_is_suspended_and_finds_nothing_timed_out() {
         begun(&calls, 1).await;
         agent.entered_background();
         // The turn has received it once it answers.
-        turn.handle().conversation().await.expect("it goes on");
-        turn.handle().conversation().await.expect("it goes on");
+        turn.handle().transcript().await.expect("it goes on");
+        turn.handle().transcript().await.expect("it goes on");
         tokio::time::pause();
         tokio::time::advance(Duration::from_secs(3600)).await;
-        turn.handle().conversation().await.expect("it goes on");
+        turn.handle().transcript().await.expect("it goes on");
         agent.entered_foreground();
         tokio::time::resume();
         turn.handle()
@@ -256,7 +256,7 @@ async fn a_stream_that_broke_off_is_resumed_where_the_backend_can() {
     let agent = agent.build().expect("the agent is set up");
     let (events, finished) = watch(agent.send("What is it?")).await;
     assert_eq!(finished.outcome, Outcome::Success);
-    assert_eq!(finished.conversation.text(), "The answer is 42.");
+    assert_eq!(finished.transcript.text(), "The answer is 42.");
     let resumed = RunEvent::StreamResumed { hop: 0, attempt: 1 };
     assert!(events.contains(&resumed), "{events:?}");
     let requests = server.requests();
@@ -313,7 +313,7 @@ async fn a_broken_stream_continues_from_replay_or_snapshot() {
         let agent = agent.build().expect("the agent is set up");
         let (events, finished) = watch(agent.send("What is it?")).await;
         assert_eq!(finished.outcome, Outcome::Success, "{way:?}");
-        assert_eq!(finished.conversation.text(), "The answer is 42.", "{way:?}");
+        assert_eq!(finished.transcript.text(), "The answer is 42.", "{way:?}");
         let begun = |event: &&RunEvent| matches!(event, RunEvent::AgUi(event) if event.kind() == "TEXT_MESSAGE_START");
         assert_eq!(events.iter().filter(begun).count(), 1, "{way:?}");
         assert_eq!(server.requests().len(), 2, "{way:?}");

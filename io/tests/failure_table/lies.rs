@@ -26,7 +26,7 @@ async fn a_wrong_content_type_of_a_readable_stream_is_allowed() {
                 Outcome::Success,
                 "{dialect:?}, {content_type}"
             );
-            assert_eq!(finished.conversation.text(), "All is well.");
+            assert_eq!(finished.transcript.text(), "All is well.");
         }
     }
 }
@@ -71,7 +71,7 @@ async fn a_body_that_ends_without_its_end_is_no_success() {
     for dialect in BOTH {
         let (server, agent, finished) = ask(dialect, says("The answer is").end_early()).await;
         assert_eq!(finished.outcome, Outcome::Truncated, "{dialect:?}");
-        assert_eq!(finished.conversation.text(), "The answer is");
+        assert_eq!(finished.transcript.text(), "The answer is");
         assert_goes_on(&agent, &server).await;
     }
 }
@@ -109,7 +109,7 @@ async fn an_id_that_is_begun_twice_is_a_fault_of_the_stream() {
     })
     .await;
     assert!(matches!(failure(&finished.outcome), Failure::Stream { .. }));
-    assert_eq!(finished.conversation.text(), "So ");
+    assert_eq!(finished.transcript.text(), "So ");
     assert_goes_on(&agent, &server).await;
 }
 
@@ -120,7 +120,7 @@ async fn what_comes_after_the_finish_does_not_undo_it() {
     let hop = says("Done.").stop_reason("stop").raw_frame(second);
     let (server, _, finished) = ask(Dialect::Chat, hop).await;
     assert_eq!(finished.outcome, Outcome::Success);
-    assert_eq!(finished.conversation.text(), "Done.");
+    assert_eq!(finished.transcript.text(), "Done.");
     assert_eq!(server.requests().len(), 1);
 }
 
@@ -154,7 +154,7 @@ async fn a_frame_that_is_not_json_fails_and_keeps_what_came_before() {
             panic!("{:?}", finished.outcome)
         };
         assert!(message.starts_with("frame "), "{message}");
-        assert_eq!(finished.conversation.text(), "Well");
+        assert_eq!(finished.transcript.text(), "Well");
         assert_goes_on(&agent, &server).await;
     }
 }
@@ -165,7 +165,7 @@ async fn a_body_that_only_claims_to_be_compressed_is_read() {
         let hop = says("All is well.").header("content-encoding", "gzip");
         let (_, _, finished) = ask(dialect, hop).await;
         assert_eq!(finished.outcome, Outcome::Success, "{dialect:?}");
-        assert_eq!(finished.conversation.text(), "All is well.");
+        assert_eq!(finished.transcript.text(), "All is well.");
     }
 }
 

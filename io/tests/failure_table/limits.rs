@@ -57,7 +57,7 @@ async fn hop_limit_with_one_last_hop_without_tools_sums_up() {
             .build();
         let turn = agent.expect("the agent is set up").send("Go on");
         let (_, finished) = watch(turn).await;
-        assert_eq!(finished.conversation.text(), "In short: it works.");
+        assert_eq!(finished.transcript.text(), "In short: it works.");
         let requests = server.requests();
         let offered = requests[2].body["tools"].as_array().map_or(0, Vec::len);
         assert_eq!((requests.len(), offered), (3, 0));

@@ -26,7 +26,7 @@ async fn rate_limit_5xx_or_timeout_of_the_server_is_tried_again() {
             let agent = dialect.agent(&server).build().expect("the agent is set up");
             let (events, finished) = watch(agent.send("Hello")).await;
             assert_eq!(finished.outcome, Outcome::Success, "{dialect:?}, {status}");
-            assert_eq!(finished.conversation.text(), "Here I am.");
+            assert_eq!(finished.transcript.text(), "Here I am.");
             assert_eq!(pauses(&events).len(), 2, "{dialect:?}, {status}");
             let requests = server.requests();
             assert_eq!(requests[0].body, requests[2].body, "it is the same request");
@@ -124,7 +124,7 @@ async fn a_connection_lost_before_the_first_event_is_tried_again() {
             let agent = dialect.agent(&server).build().expect("the agent is set up");
             let (events, finished) = watch(agent.send("Hello")).await;
             assert_eq!(finished.outcome, Outcome::Success, "{dialect:?}");
-            assert_eq!(finished.conversation.text(), "Back.");
+            assert_eq!(finished.transcript.text(), "Back.");
             assert_eq!(pauses(&events).len(), 2);
         }
     }
@@ -140,7 +140,7 @@ async fn a_connection_lost_after_events_fails_and_keeps_them() {
             failure(&finished.outcome),
             Failure::Connection { .. }
         ));
-        assert_eq!(finished.conversation.text(), "The answer is");
+        assert_eq!(finished.transcript.text(), "The answer is");
         assert!(pauses(&events).is_empty());
         assert_eq!(server.requests().len(), 1);
         assert_goes_on(&agent, &server).await;
@@ -178,7 +178,7 @@ async fn a_connection_that_is_reset_is_a_lost_one() {
     ])
     .await;
     assert_eq!(finished.outcome, Outcome::Success);
-    assert_eq!(finished.conversation.text(), "Hi");
+    assert_eq!(finished.transcript.text(), "Hi");
     assert_eq!(pauses(&events).len(), 3);
 }
 
@@ -218,7 +218,7 @@ async fn chunked_garbage_keeps_the_text_before_it() {
         failure(&finished.outcome),
         Failure::Connection { .. }
     ));
-    assert_eq!(finished.conversation.text(), "Hi");
+    assert_eq!(finished.transcript.text(), "Hi");
 }
 
 #[tokio::test]
@@ -229,5 +229,5 @@ async fn a_body_shorter_than_its_length_is_a_lost_connection() {
         failure(&finished.outcome),
         Failure::Connection { .. }
     ));
-    assert_eq!(finished.conversation.text(), "Hi");
+    assert_eq!(finished.transcript.text(), "Hi");
 }

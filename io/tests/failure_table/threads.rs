@@ -41,10 +41,10 @@ async fn a_new_message_in_any_state_takes_the_thread() {
         let second = agent.turn("Forget it").when_busy(WhenBusy::Cancel).send();
         let (_, second) = watch(second.expect("it has no options")).await;
         assert_eq!(second.outcome, Outcome::Success, "{what}");
-        assert_eq!(second.conversation.text(), "Sure.", "{what}");
+        assert_eq!(second.transcript.text(), "Sure.", "{what}");
         let (_, first) = watch(first).await;
         assert_eq!(first.outcome, Outcome::Cancelled, "{what}");
-        assert_eq!(agent.conversation(), second.conversation, "{what}");
+        assert_eq!(agent.transcript(), second.transcript, "{what}");
         assert_eq!(
             names(&events(&agent)),
             [
@@ -131,7 +131,7 @@ async fn turns_run_in_the_order_in_which_they_were_sent() {
             .collect()
     };
     assert_eq!(said(&messages(asked, "user")), numbers);
-    assert_eq!(agent.conversation().messages().len(), 10);
+    assert_eq!(agent.transcript().messages().len(), 10);
 }
 
 #[tokio::test]
@@ -169,8 +169,8 @@ async fn the_user_looks_at_another_thread_and_returns() {
     begun(&calls, 1).await;
     registry.look_at(Some(there.thread_key().clone()));
     let (_, finished) = watch(there.send("Hello")).await;
-    assert_eq!(finished.conversation.text(), "Here.");
-    assert_eq!(there.conversation().text(), "Here.");
+    assert_eq!(finished.transcript.text(), "Here.");
+    assert_eq!(there.transcript().text(), "Here.");
     assert!(!registry.unread(here.thread_key()), "not before its end");
     let handle = turn.handle();
     handle
@@ -178,17 +178,13 @@ async fn the_user_looks_at_another_thread_and_returns() {
         .await
         .expect("it is awaited");
     let (_, finished) = watch(turn).await;
-    assert_eq!(finished.conversation.text(), "Done.");
-    assert_eq!(
-        there.conversation().text(),
-        "Here.",
-        "it is not overwritten"
-    );
+    assert_eq!(finished.transcript.text(), "Done.");
+    assert_eq!(there.transcript().text(), "Here.", "it is not overwritten");
     assert_eq!(registry.unread_threads(), [here.thread_key().clone()]);
     registry.look_at(Some(here.thread_key().clone()));
     assert_eq!(registry.unread_threads(), []);
     // The same conversation is there under its key.
-    assert_eq!(here.thread("thread-1").conversation(), here.conversation());
+    assert_eq!(here.thread("thread-1").transcript(), here.transcript());
     assert_eq!(
         names(&events(&here))[1..],
         [
@@ -231,8 +227,8 @@ async fn two_threads_with_tools_at_once_do_not_touch_each_other() {
             (Outcome::Success, Outcome::Success)
         );
         assert_eq!(
-            first.conversation.messages().len(),
-            second.conversation.messages().len()
+            first.transcript.messages().len(),
+            second.transcript.messages().len()
         );
         assert_legal(&server);
     }
@@ -304,7 +300,7 @@ async fn a_forgotten_thread_is_stopped_and_begins_again() {
     agent.forget_thread(thread.thread_key());
     assert_eq!(watch(turn).await.1.outcome, Outcome::Cancelled);
     let anew = agent.thread(thread.thread_key().clone());
-    assert!(anew.conversation().messages().is_empty());
+    assert!(anew.transcript().messages().is_empty());
     let (_, finished) = watch(anew.send("Hello")).await;
     assert_eq!(finished.outcome, Outcome::Success);
     assert_eq!(messages(&server.requests()[1], "user").len(), 1);

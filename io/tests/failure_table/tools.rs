@@ -120,7 +120,7 @@ async fn the_backend_answers_a_call_itself_and_it_is_not_run_here() {
     let (_, finished) = watch(agent.send("Go on")).await;
     assert_eq!(finished.outcome, Outcome::Success);
     assert_eq!((finished.hops, server.requests().len()), (1, 1));
-    assert!(finished.conversation.text().ends_with("It is done."));
+    assert!(finished.transcript.text().ends_with("It is done."));
 }
 
 #[tokio::test]
@@ -344,7 +344,7 @@ async fn a_result_after_the_end_is_dropped() {
     has_ended
         .await
         .expect("the tool comes back, and hurts nobody");
-    assert_eq!(agent.conversation(), finished.conversation);
+    assert_eq!(agent.transcript(), finished.transcript);
     assert_goes_on(&agent, &server).await;
     let requests = server.requests();
     let shown = results(&requests[1]);
@@ -427,7 +427,7 @@ async fn a_stream_fails_with_calls_pending_and_they_are_abandoned() {
                 Outcome::Failed { .. } | Outcome::Truncated
             );
             assert!(ended, "{dialect:?}: {:?}", finished.outcome);
-            assert_eq!(finished.conversation.text(), "So ");
+            assert_eq!(finished.transcript.text(), "So ");
             assert_eq!(server.requests().len(), 1);
             assert_goes_on(&agent, &server).await;
         }

@@ -210,7 +210,7 @@ pub(crate) async fn a_turn_calls_it() {
     let agent = agent.expect("the agent is set up");
     let finished = agent.send("What is 2 + 40?").finish().await;
     assert_eq!(finished.outcome, Outcome::Success);
-    assert!(finished.conversation.text().ends_with("It is 42."));
+    assert!(finished.transcript.text().ends_with("It is 42."));
     let results = turns::results(&model.requests()[1].body);
     assert!(results[0].to_string().contains("42"), "{}", results[0]);
     assert!(

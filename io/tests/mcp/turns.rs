@@ -41,7 +41,7 @@ pub(crate) async fn a_turn_calls_a_tool_and_continues_with_its_result() {
         .expect("the agent is set up");
     let finished = agent.send("Go on").finish().await;
     assert_eq!(finished.outcome, Outcome::Success);
-    assert!(finished.conversation.text().ends_with("All done."));
+    assert!(finished.transcript.text().ends_with("All done."));
 
     let requests = model.requests();
     let tools = requests[0].body["tools"].as_array().expect("tools");

@@ -41,7 +41,7 @@ async fn a_turn_with_a_tool_takes_two_runs_which_the_server_makes() {
     }
     let finished = turn.finish().await;
     assert_eq!(finished.outcome, Outcome::Success);
-    assert_eq!(finished.conversation.text(), "Done.");
+    assert_eq!(finished.transcript.text(), "Done.");
     // The first came with the thread, the second was asked for.
     let expected = [(0, "run-1".to_owned()), (1, "run-2".to_owned())];
     assert_eq!(hops, expected);
@@ -56,9 +56,9 @@ async fn a_turn_with_a_tool_takes_two_runs_which_the_server_makes() {
     );
 
     // Another device reads the thread, and has the same conversation.
-    let kept = source.conversation(&client, agent.thread_id()).await;
+    let kept = source.transcript(&client, agent.thread_id()).await;
     let kept = kept.expect("the history");
-    assert_eq!(kept.messages(), finished.conversation.messages());
+    assert_eq!(kept.messages(), finished.transcript.messages());
 }
 
 #[tokio::test]
@@ -69,7 +69,7 @@ async fn the_next_turn_has_a_run_of_its_own() {
     for said in ["One.", "Two."] {
         let finished = agent.send("Go on").finish().await;
         assert_eq!(finished.outcome, Outcome::Success);
-        assert!(finished.conversation.text().ends_with(said));
+        assert!(finished.transcript.text().ends_with(said));
     }
     let runs = rooms
         .seen()
@@ -88,7 +88,7 @@ async fn a_broken_stream_continues_after_the_last_event() {
     let agent = agent.build().expect("the agent is set up");
     let finished = agent.send("Go on").finish().await;
     assert_eq!(finished.outcome, Outcome::Success);
-    assert_eq!(finished.conversation.text(), "A text that is cut twice.");
+    assert_eq!(finished.transcript.text(), "A text that is cut twice.");
     let posts = rooms.seen();
     assert_eq!(posts.len(), 4, "{posts:?}");
     assert!(posts[2].ends_with("resumed at run-1:2"), "{posts:?}");
@@ -108,7 +108,7 @@ async fn a_refused_run_fails_the_turn_with_the_servers_text() {
         panic!("{:?}", finished.outcome);
     };
     assert!(message.contains("the quota is used up"), "{message}");
-    let last = finished.conversation.messages().last().expect("messages");
+    let last = finished.transcript.messages().last().expect("messages");
     assert_eq!(json!(last)["content"], "worked", "the result is kept");
     // A new turn on the same history sends it.
     rooms.then([Says::text("Done.")]);

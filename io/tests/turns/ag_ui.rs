@@ -52,7 +52,7 @@ async fn an_answered_agent_question_continues_the_turn() {
         .expect("it is what was asked");
     let (_, finished) = watch(turn).await;
     assert_eq!(finished.outcome, Outcome::Success);
-    assert_eq!(finished.conversation.text(), "Thank you.");
+    assert_eq!(finished.transcript.text(), "Thank you.");
     assert_eq!(
         server.requests()[1].body["resume"][0]["interruptId"],
         "ask-1"
@@ -111,7 +111,7 @@ async fn the_same_turn_with_an_ag_ui_agent() {
     assert_eq!(finished.outcome, Outcome::Success);
     assert!(
         finished
-            .conversation
+            .transcript
             .text()
             .ends_with("Alice's number is 42, Bob's is 7")
     );

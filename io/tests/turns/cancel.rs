@@ -22,7 +22,7 @@ async fn cancel_while_the_answer_comes_closes_the_connection() {
     turn.cancel();
     let (events, finished) = watch(turn).await;
     assert_eq!(finished.outcome, Outcome::Cancelled);
-    assert_eq!(finished.conversation.text(), "So far");
+    assert_eq!(finished.transcript.text(), "So far");
     assert_eq!(
         events.last(),
         Some(&RunEvent::Completed(Outcome::Cancelled))
@@ -124,7 +124,7 @@ async fn a_new_message_replaces_the_turn() {
     let second = agent.turn("Forget it").when_busy(WhenBusy::Cancel).send();
     let (_, second) = watch(second.expect("it has no options")).await;
     assert_eq!(second.outcome, Outcome::Success);
-    assert_eq!(second.conversation.text(), "Sure.");
+    assert_eq!(second.transcript.text(), "Sure.");
     let (_, first) = watch(first).await;
     assert_eq!(first.outcome, Outcome::Cancelled);
     assert_eq!(messages(&server.requests()[1], "user").len(), 2);

@@ -30,17 +30,14 @@ async fn converse(name: &str, server: &MockLlm, address: &str) -> Value {
     let (_, finished) = watch(agent.send("What are the secret numbers?")).await;
     assert_eq!(finished.outcome, Outcome::Success);
     assert_eq!(finished.hops, 2);
-    assert_eq!(finished.conversation.text(), "Let me look. 42 and 7");
-    assert_eq!(
-        finished.conversation.reasoning(),
-        "Two people, two numbers."
-    );
-    let last = finished.conversation.summary().usage[0].input_tokens;
+    assert_eq!(finished.transcript.text(), "Let me look. 42 and 7");
+    assert_eq!(finished.transcript.reasoning(), "Two people, two numbers.");
+    let last = finished.transcript.summary().usage[0].input_tokens;
     assert_eq!(last, Some(120));
 
     let (_, finished) = watch(agent.send("Thank you")).await;
     assert_eq!(finished.outcome, Outcome::Success);
-    assert_eq!(finished.conversation.text(), "You are welcome");
+    assert_eq!(finished.transcript.text(), "You are welcome");
     assert!(server.failures().is_empty(), "{:?}", server.failures());
     let requests = server.requests();
     assert_eq!(requests[0].header("authorization"), Some("Bearer key"));

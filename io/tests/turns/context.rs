@@ -1,12 +1,12 @@
 //! Conversations that do not fit the model's context window.
 
 use crate::{agent, start, watch};
-use stepwell_io::{ContextOverflow, Conversation, Failure, Message, Outcome, RunEvent, Trimmed};
+use stepwell_io::{ContextOverflow, Failure, Message, Outcome, RunEvent, Transcript, Trimmed};
 use stepwell_mock_llm::{Hop, Script};
 
-fn history() -> Conversation {
+fn history() -> Transcript {
     let old = (0..3).map(|at| Message::user(format!("old-{at}"), "x".repeat(4_000)));
-    Conversation::new(old.collect())
+    Transcript::new(old.collect())
 }
 
 #[tokio::test]
@@ -36,7 +36,7 @@ async fn the_apps_code_leaves_out_what_does_not_fit() {
     assert!(sent.len() < 4, "{sent:?}");
     let first = sent[0]["content"].as_str().expect("text");
     assert!(first.contains("There were many x."), "{first}");
-    assert_eq!(finished.conversation.messages().len(), 5, "nothing is lost");
+    assert_eq!(finished.transcript.messages().len(), 5, "nothing is lost");
 }
 
 #[tokio::test]

@@ -107,7 +107,7 @@ async fn one_scenario_gives_one_log_in_every_api_of_every_provider() {
             assert_eq!(finished.outcome, Outcome::Success, "{name}");
             assert_eq!(server.failures(), [] as [String; 0], "{name}");
             assert_eq!(
-                finished.conversation.text(),
+                finished.transcript.text(),
                 "Let me remember both. Alexandra has 42, Bartholomew has 7.",
                 "{name}: {:#?}",
                 server.requests()

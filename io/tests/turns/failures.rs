@@ -36,7 +36,7 @@ async fn a_connection_cut_in_the_middle_fails_and_keeps_the_text() {
         "{:?}",
         finished.outcome
     );
-    assert_eq!(finished.conversation.text(), "The answer is");
+    assert_eq!(finished.transcript.text(), "The answer is");
     assert_eq!(
         server.requests().len(),
         1,
@@ -49,7 +49,7 @@ async fn a_body_that_ends_too_soon_is_no_success() {
     let server = start(Script::new().hop(Hop::new().text("The answer is").end_early())).await;
     let (_, finished) = ask(&server).await;
     assert_eq!(finished.outcome, Outcome::Truncated);
-    assert_eq!(finished.conversation.text(), "The answer is");
+    assert_eq!(finished.transcript.text(), "The answer is");
 }
 
 #[tokio::test]
@@ -95,7 +95,7 @@ async fn a_rate_limit_is_waited_out() {
     let server = start(script).await;
     let (events, finished) = ask(&server).await;
     assert_eq!(finished.outcome, Outcome::Success);
-    assert_eq!(finished.conversation.text(), "Here I am.");
+    assert_eq!(finished.transcript.text(), "Here I am.");
     assert!(
         events
             .iter()
@@ -167,7 +167,7 @@ async fn an_error_in_the_stream_fails_and_keeps_the_text() {
         panic!("{:?}", finished.outcome)
     };
     assert!(error.message.contains("overloaded"));
-    assert_eq!(finished.conversation.text(), "Well, ");
+    assert_eq!(finished.transcript.text(), "Well, ");
 }
 
 #[tokio::test]
@@ -179,7 +179,7 @@ async fn a_frame_that_is_not_json_fails_with_its_place() {
         panic!("{:?}", finished.outcome)
     };
     assert!(message.starts_with("frame "), "{message}");
-    assert_eq!(finished.conversation.text(), "Well");
+    assert_eq!(finished.transcript.text(), "Well");
 }
 
 #[tokio::test]
@@ -192,7 +192,7 @@ async fn a_connection_closed_before_the_answer_is_tried_again() {
     .await;
     let (_, finished) = ask(&server).await;
     assert_eq!(finished.outcome, Outcome::Success);
-    assert_eq!(finished.conversation.text(), "Back.");
+    assert_eq!(finished.transcript.text(), "Back.");
 }
 
 #[tokio::test]
@@ -232,5 +232,5 @@ async fn a_silent_model_is_not_waited_for_for_ever() {
             deadline: Deadline::Silence
         }
     );
-    assert_eq!(finished.conversation.text(), "Hm");
+    assert_eq!(finished.transcript.text(), "Hm");
 }

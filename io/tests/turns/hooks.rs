@@ -61,8 +61,8 @@ async fn each_moment_may_be_looked_at_and_changed() {
         r#"{"to":"Bob"}"#
     );
     assert_eq!(
-        finished.conversation.messages()[0],
-        Message::user(finished.conversation.messages()[0].id().clone(), "A secret")
+        finished.transcript.messages()[0],
+        Message::user(finished.transcript.messages()[0].id().clone(), "A secret")
     );
 }
 

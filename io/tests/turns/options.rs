@@ -277,7 +277,7 @@ async fn failed_instructions_fail_the_turn_before_its_request() {
         };
         let words = if breaks { "on purpose" } else { "no profile" };
         assert!(message.contains(words), "{message}");
-        assert!(agent.conversation().messages().is_empty());
+        assert!(agent.transcript().messages().is_empty());
     }
     assert!(server.requests().is_empty());
 }

@@ -39,10 +39,7 @@ async fn reasoning_and_calls_go_back_with_their_results() {
         .expect("the agent is set up");
     let (_, finished) = watch(agent.send("What are the secret numbers?")).await;
     assert_eq!(finished.outcome, Outcome::Success);
-    assert_eq!(
-        finished.conversation.reasoning(),
-        "Two people, two numbers."
-    );
+    assert_eq!(finished.transcript.reasoning(), "Two people, two numbers.");
     assert!(server.failures().is_empty(), "{:?}", server.failures());
     let requests = server.requests();
     let call = |id: &str, name: &str| {

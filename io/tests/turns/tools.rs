@@ -31,11 +31,11 @@ async fn the_secret_number_turn_runs_both_tools_side_by_side() {
     assert_eq!(finished.hops, 2);
     assert!(
         finished
-            .conversation
+            .transcript
             .text()
             .ends_with("Alice's number is 42, Bob's is 7")
     );
-    assert_eq!(agent.conversation(), finished.conversation);
+    assert_eq!(agent.transcript(), finished.transcript);
     assert!(matches!(events.first(), Some(RunEvent::Started { .. })));
     assert_eq!(events.last(), Some(&RunEvent::Completed(Outcome::Success)));
     let streamed: String = events

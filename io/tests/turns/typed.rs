@@ -64,7 +64,7 @@ async fn handles_on_a_conversation_have_their_own_output_type() {
     let finished = plain.send("And?").finish().await;
     assert_eq!(finished.output, None);
     assert_eq!(
-        finished.conversation.messages().len(),
+        finished.transcript.messages().len(),
         4,
         "it is one conversation"
     );

@@ -36,7 +36,7 @@ pub(crate) const KEEP_ALIVE: Duration = Duration::from_secs(15);
 /// }
 ///
 /// async fn ask(State(agent): State<Agent>, Extension(user): Extension<User>, request: RunRequest) -> Response {
-///     // A thread of this user's and this conversation's own: what others say is not in it.
+///     // A thread of this user's and this transcript's own: what others say is not in it.
 ///     let thread = ThreadKey::new("", user.id, request.input.thread_id.clone());
 ///     let turn = agent.thread(thread).send(request.said());
 ///     request.answer(turn)

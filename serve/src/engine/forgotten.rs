@@ -68,15 +68,15 @@ pub(crate) async fn forget(store: &dyn Store, turn: &TurnKey) -> Result<(), Stor
 mod tests {
     use super::*;
     use stepwell_core::Timestamp;
-    use stepwell_core::conversation::Conversation;
     use stepwell_core::event::Message;
     use stepwell_core::run::{Outcome, TurnStatus};
     use stepwell_core::session::TurnHistory;
+    use stepwell_core::transcript::Transcript;
     use stepwell_io::store::{Generation, MemoryStore, NewTurn, PersistBatch};
 
     async fn begin(store: &MemoryStore, thread: &str, is_run: bool) -> (TurnKey, Generation) {
         let key = TurnKey::new(thread, "r");
-        let said = Conversation::new(vec![Message::user("m", "hello")]);
+        let said = Transcript::new(vec![Message::user("m", "hello")]);
         let mut new = NewTurn::new(key.clone(), "host", Timestamp(1));
         new.history = TurnHistory::of(&said).filter(|_| is_run).map(Box::new);
         let generation = store.begin_turn(&new).await.unwrap();

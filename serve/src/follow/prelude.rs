@@ -34,7 +34,7 @@ pub(crate) fn prelude(
 ) -> Result<Vec<Event>, SessionError> {
     let brought = brought_results(path.last_mut(), &written.events);
     let (run_started, open) = open_items(&written.events);
-    let mut fold = MessageBuilder::new().conversation(&path)?;
+    let mut fold = MessageBuilder::new().transcript(&path)?;
     for event in &written.events {
         if let Event::RunStarted(_) = event {
             for result in results_before_run(fold.messages(), &brought, own) {
@@ -156,7 +156,7 @@ pub(crate) fn dropped(
     run: &RunId,
     path: &[Turn],
 ) -> Result<[Event; 2], SessionError> {
-    let fold = MessageBuilder::new().conversation(path)?;
+    let fold = MessageBuilder::new().transcript(path)?;
     let messages = MessagesSnapshot {
         messages: fold.messages().to_vec(),
         ..MessagesSnapshot::default()

@@ -150,8 +150,8 @@ impl Telling<'_> {
             let interrupts = std::mem::take(&mut self.interrupts);
             return Some(Ending::Finished(RunOutcome::Interrupt { interrupts }));
         }
-        let conversation = handle.conversation().await.ok()?;
-        let calls = conversation.calls();
+        let transcript = handle.transcript().await.ok()?;
+        let calls = transcript.calls();
         let mut open = calls.iter().filter(|call| !call.status.is_final());
         let is_deferred = open.all(|call| call.status == ToolCallStatus::Deferred);
         if !is_deferred || !self.rounds.is_heard(calls) {

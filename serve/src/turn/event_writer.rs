@@ -8,8 +8,8 @@ use futures::future::BoxFuture;
 use std::sync::Arc;
 use std::time::Duration;
 use stepwell_core::MessageId;
-use stepwell_core::conversation::Conversation;
 use stepwell_core::event::{EventRef, Message};
+use stepwell_core::transcript::Transcript;
 use stepwell_io::Event;
 use stepwell_io::store::{Store, StoreError, StoreFuture, TurnKey};
 use stepwell_io::{RunId, StoredTurn};
@@ -100,7 +100,7 @@ impl Written {
 
     /// The messages that the events come to.
     pub(crate) fn messages(&self) -> Vec<Message> {
-        let mut fold = Conversation::default();
+        let mut fold = Transcript::default();
         for event in &self.events {
             // An event that is refused here is refused by every client.
             let _ = fold.apply(EventRef::from(event));

@@ -13,10 +13,10 @@ use crate::turn::runs::{Open, Runs};
 use crate::turn::stored::watched;
 use std::sync::Arc;
 use stepwell_core::Timestamp;
-use stepwell_core::conversation::Conversation;
 use stepwell_core::event::{Event, Message, RunOutcome};
 use stepwell_core::run::{Block, BlockContent, Outcome, TurnStatus, cut_messages};
 use stepwell_core::session::{MessageBuilder, Turn};
+use stepwell_core::transcript::Transcript;
 use stepwell_io::store::{Generation, PersistBatch, Store, StoreError, TurnKey};
 use stepwell_io::{RunId, StoredTurn};
 use time::OffsetDateTime;
@@ -91,7 +91,7 @@ async fn announce_last(
     written: &Written,
     writer: &mut EventWriter,
 ) -> Result<RunId, StoreError> {
-    let conversation = conversation(path)?;
+    let transcript = transcript(path)?;
     let mut rounds = Rounds::new(key.turn.to_string());
     let runs = Runs::of(&written.events, true);
     let run = match &runs.open {
@@ -110,7 +110,7 @@ async fn announce_last(
         head,
         runs: &runs,
         state: None,
-        conversation: Some(&conversation),
+        transcript: Some(&transcript),
         brought: &[],
         statuses: &Statuses::of_last(path)?,
         asks: &[],
@@ -135,7 +135,7 @@ pub(crate) async fn fail(
     let blocks = path.last().map_or(&[][..], |turn| &turn.blocks);
     let first = blocks.len() as u64;
     let hop = blocks.last().map_or(0, |stored| stored.block.hop);
-    let cut = cut_messages(&conversation(&path)?, shown).into_iter();
+    let cut = cut_messages(&transcript(&path)?, shown).into_iter();
     let cut = cut.zip(first..).map(|(message, sequence)| Block {
         sequence,
         hop,
@@ -180,9 +180,9 @@ pub(crate) async fn broke_off(
 }
 
 /// Returns the conversation of a path's turns.
-fn conversation(path: &[Turn]) -> Result<Conversation, StoreError> {
-    let conversation = MessageBuilder::new().conversation(path);
-    conversation.map_err(|error| StoreError::Damaged {
+fn transcript(path: &[Turn]) -> Result<Transcript, StoreError> {
+    let transcript = MessageBuilder::new().transcript(path);
+    transcript.map_err(|error| StoreError::Damaged {
         message: error.to_string(),
     })
 }

@@ -1,9 +1,9 @@
 //! A turn's tool calls: the results that are reported to the client, and the calls that are open when the turn rests.
 
 use std::collections::{HashMap, HashSet};
-use stepwell_core::conversation::{LiveCall, shown_result};
 use stepwell_core::event::{ToolCallResult, ToolRole};
 use stepwell_core::run::ToolCallUpdate;
+use stepwell_core::transcript::{LiveCall, shown_result};
 use stepwell_core::{CallKey, MessageId, ToolCallId};
 use stepwell_io::{Decision, Event, ToolCallStatus};
 

@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use stepwell_core::CallKey;
-use stepwell_core::conversation::Applied;
 use stepwell_core::event::{EventRef, StateDelta, StateSnapshot};
-use stepwell_io::{AgentBuilder, Conversation, Event, Tool, ToolInvocation};
+use stepwell_core::transcript::Applied;
+use stepwell_io::{AgentBuilder, Event, Tool, ToolInvocation, Transcript};
 
 /// The tool's name.
 pub const CHANGE_STATE: &str = "change_state";
@@ -17,7 +17,7 @@ pub(crate) struct SharedState(Arc<Mutex<Inner>>);
 #[derive(Debug)]
 struct Inner {
     /// A conversation that holds the state alone: for the reducer's rules for patches, and its bounds.
-    holder: Conversation,
+    holder: Transcript,
     /// The changes that were not reported yet, in their order, each with its call.
     untold: Vec<(CallKey, Event)>,
 }
@@ -26,14 +26,14 @@ impl SharedState {
     /// Creates the state as the client has it.
     pub(crate) fn new(state: Value) -> Self {
         Self(Arc::new(Mutex::new(Inner {
-            holder: Conversation::default().with_shared_state(state),
+            holder: Transcript::default().with_shared_state(state),
             untold: Vec::new(),
         })))
     }
 
     /// The client has changed it.
     pub(crate) fn replace(&self, state: Value) {
-        self.lock().holder = Conversation::default().with_shared_state(state);
+        self.lock().holder = Transcript::default().with_shared_state(state);
     }
 
     /// Returns the state as it is now.
@@ -84,7 +84,7 @@ impl SharedState {
         // A client that is shown a first value can take changes of any kind.
         let is_first = !inner.holder.shared_state().is_object();
         if is_first {
-            inner.holder = Conversation::default();
+            inner.holder = Transcript::default();
         }
         let delta = Event::from(StateDelta {
             delta: changes,
@@ -171,7 +171,7 @@ mod tests {
         ]);
         assert!(state.change(&call(&changes)).is_ok());
         assert_eq!(state.value(), json!({"todos": ["milk"]}));
-        let mut client = Conversation::default().with_shared_state(json!({"todos": ["tea"]}));
+        let mut client = Transcript::default().with_shared_state(json!({"todos": ["tea"]}));
         for event in state.untold() {
             assert_eq!(event.kind(), "STATE_DELTA");
             assert_eq!(client.apply(EventRef::from(&event)), Applied::Whole);

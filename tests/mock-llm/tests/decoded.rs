@@ -3,10 +3,10 @@
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
 use serde_json::{Map, Value};
-use stepwell_core::conversation::Conversation;
 use stepwell_core::dialect::HopIds;
 use stepwell_core::event::Message;
 use stepwell_core::pipeline::{Pipeline, StreamEnd};
+use stepwell_core::transcript::Transcript;
 use stepwell_mock_llm::{Answer, Call, Dialect, Setting};
 
 #[derive(Clone, Debug, PartialEq)]
@@ -96,9 +96,9 @@ fn gathered(said: &[Said]) -> (String, String, Vec<Said>) {
 }
 
 /// Returns the content of the conversation, call ids only where the script chose them.
-fn heard(conversation: &Conversation) -> Vec<Said> {
+fn heard(transcript: &Transcript) -> Vec<Said> {
     let mut heard = Vec::new();
-    for message in conversation.messages() {
+    for message in transcript.messages() {
         match message {
             Message::Reasoning(message) => heard.push(Said::Reasoning(message.content.clone())),
             Message::Assistant(message) => {
@@ -134,18 +134,18 @@ fn check(
         ..HopIds::default()
     };
     let mut pipeline = Pipeline::new(decodes, ids, Default::default());
-    let mut conversation = Conversation::default();
+    let mut transcript = Transcript::default();
     let end = pipeline
-        .receive(&body, &mut conversation, &mut ())
-        .and_then(|()| pipeline.end(&mut conversation, &mut ()));
+        .receive(&body, &mut transcript, &mut ())
+        .and_then(|()| pipeline.end(&mut transcript, &mut ()));
     prop_assert_eq!(end, Ok(StreamEnd::Finished), "{:?}", dialect);
     prop_assert_eq!(
-        gathered(&heard(&conversation)),
+        gathered(&heard(&transcript)),
         gathered(said),
         "{:?}",
         dialect
     );
-    let usage = &conversation.summary().usage;
+    let usage = &transcript.summary().usage;
     prop_assert_eq!(usage[0].input_tokens, Some(3), "{:?}", dialect);
     prop_assert_eq!(usage[0].output_tokens, Some(4), "{:?}", dialect);
     Ok(())

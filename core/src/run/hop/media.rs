@@ -18,7 +18,7 @@ const MOST_NAMED: usize = 8;
 pub(super) fn look_at(turn: &mut Turn, since: usize) -> Result<(), Failure> {
     let rules = Rules::of(&turn.config().endpoint);
     let provider = rules.provider;
-    let messages = turn.conversation().messages().get(since..);
+    let messages = turn.transcript().messages().get(since..);
     let (old, attached) = match messages.unwrap_or_default() {
         [old @ .., last @ Message::User(_)] if turn.hop() == 0 => (old, Some(last)),
         all => (all, None),

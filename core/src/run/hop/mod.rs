@@ -16,7 +16,7 @@ use super::turn::Turn;
 /// Begins the hop with this number. The messages that the user has typed join the conversation. If the provider accepts
 /// it, the request for the stream is sent, or the host is asked to create its run.
 ///
-/// # Errors The provider does not accept an attachment, or the conversation does not fit the model's context.
+/// # Errors The provider does not accept an attachment, or the transcript does not fit the model's context.
 pub(super) fn begin(turn: &mut Turn, hop: u32) -> Result<(), Failure> {
     let counted = window::counted(turn);
     // The messages since the last request.

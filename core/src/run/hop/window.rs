@@ -2,12 +2,12 @@
 
 use super::ask::ask_model;
 use super::trim;
-use crate::conversation::token_estimate;
 use crate::event::{MEDIA_ACTIVITY, Message};
 use crate::run::protocol::{
     ContextMessage, ContextOverflow, ContextPolicy, EffectId, Failure, RunEvent,
 };
 use crate::run::turn::Turn;
+use crate::transcript::token_estimate;
 use crate::{MessageId, provider};
 
 /// The provider's count: the request and the answer of the hop before.
@@ -20,11 +20,11 @@ pub(super) struct Counted {
 /// Returns the provider's count from the hop before, or from the last one of the turn before.
 pub(super) fn counted(turn: &Turn) -> Option<Counted> {
     // An agent asks models of its own, any number of them.
-    let [usage] = turn.conversation().summary().usage.as_slice() else {
+    let [usage] = turn.transcript().summary().usage.as_slice() else {
         return None;
     };
     let tokens = turn.config().endpoint.dialect.context_tokens(usage)?;
-    let mut messages = turn.conversation().messages().iter();
+    let mut messages = turn.transcript().messages().iter();
     let since = turn
         .hop_start()
         .or_else(|| Some(messages.rposition(is_of_the_model)? + 1));
@@ -48,7 +48,7 @@ pub(super) fn guard(turn: &mut Turn, counted: Option<Counted>) -> Result<(), Fai
     let is_guess = counted.is_none();
     let tokens = match counted {
         Some(counted) => {
-            let since = turn.conversation().messages().get(counted.since..);
+            let since = turn.transcript().messages().get(counted.since..);
             let since = since.unwrap_or_default().iter();
             let since = since.filter(|message| !is_of_the_model(message));
             let since: u64 = since.map(token_estimate::of_message).sum();
@@ -79,7 +79,7 @@ pub(super) fn guard(turn: &mut Turn, counted: Option<Counted>) -> Result<(), Fai
 
 /// Returns the overflow that the host is asked to trim.
 pub(in crate::run) fn overflow(turn: &Turn) -> ContextOverflow {
-    let messages = turn.window().kept(turn.conversation().messages());
+    let messages = turn.window().kept(turn.transcript().messages());
     let messages = messages.iter().filter(|message| is_sent(message));
     ContextOverflow {
         tokens: turn.window().asked_tokens(),
@@ -104,7 +104,7 @@ pub(in crate::run) fn trimmed(
     summary: Option<String>,
 ) -> Result<(), Failure> {
     let before = guessed(turn);
-    let messages = turn.window().kept(turn.conversation().messages());
+    let messages = turn.window().kept(turn.transcript().messages());
     let messages = messages.iter().filter(|message| is_sent(message));
     let left_out = trim::left_out(messages, keep);
     turn.window_mut().leave_out(&left_out, summary);
@@ -143,7 +143,7 @@ fn room(turn: &Turn) -> Option<u64> {
 
 fn guessed(turn: &Turn) -> u64 {
     let config = turn.config();
-    let messages = turn.window().kept(turn.conversation().messages());
+    let messages = turn.window().kept(turn.transcript().messages());
     let messages: u64 = messages.iter().map(token_estimate::of_message).sum();
     let tools: u64 = if turn.sums_up() {
         0

@@ -21,8 +21,8 @@ use super::states::dispose::Disposed;
 use super::states::streaming::Flow;
 use super::stored::Turn as StoredTurn;
 use super::turn::Turn;
-use crate::conversation::Conversation;
 use crate::event::Interrupt;
+use crate::transcript::Transcript;
 use crate::{RunId, ThreadId, Timestamp};
 use serde_json::Value;
 use std::sync::Arc;
@@ -52,14 +52,14 @@ use step::Step;
 /// ```
 /// use std::borrow::Cow;
 /// use std::sync::Arc;
-/// use stepwell_core::conversation::Conversation;
+/// use stepwell_core::transcript::Transcript;
 /// use stepwell_core::event::Message;
 /// use stepwell_core::run::{Effect, Input, Output, RunConfig, RunEvent, RunMachine, Start};
 /// use stepwell_core::{Timestamp, provider};
 ///
 /// let endpoint = provider::find("openai-compatible")?.endpoint(None, "a-model", Some("http://localhost/v1"), None)?;
 /// let config = Arc::new(RunConfig::new(endpoint));
-/// let mut machine = RunMachine::new(config, "thread-1".into(), Conversation::default());
+/// let mut machine = RunMachine::new(config, "thread-1".into(), Transcript::default());
 /// let clock = || Timestamp(0); // the host's clock
 ///
 /// machine.handle(Input::Start(Box::new(Start::new("run-1", Message::user("message-1", "Hello")))), clock())?;
@@ -88,7 +88,7 @@ use step::Step;
 /// #       while let Some(_) = machine.poll_output() {}
 ///     }
 /// }
-/// assert_eq!(machine.conversation().text(), "Hi");
+/// assert_eq!(machine.transcript().text(), "Hi");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
@@ -122,7 +122,7 @@ impl From<AnyRun> for RunMachine {
 impl RunMachine {
     /// Creates a run that is ready to start, on this history.
     #[must_use]
-    pub fn new(config: Arc<RunConfig>, thread_id: ThreadId, history: Conversation) -> Self {
+    pub fn new(config: Arc<RunConfig>, thread_id: ThreadId, history: Transcript) -> Self {
         AnyRun::from(Run::new(config, thread_id, history)).into()
     }
 
@@ -163,7 +163,7 @@ impl RunMachine {
     /// its checkpoint counts is refused.
     ///
     /// ```
-    /// # use stepwell_core::conversation::Conversation;
+    /// # use stepwell_core::transcript::Transcript;
     /// # use stepwell_core::event::Message;
     /// # use stepwell_core::run::{Durability, Input, RunConfig, RunMachine, Start, TurnStatus};
     /// # use stepwell_core::{Timestamp, provider};
@@ -175,16 +175,16 @@ impl RunMachine {
     /// # let config = Arc::new(config);
     /// # let now = Timestamp(0);
     /// # let message = Message::user("message-1", "Hello");
-    /// # let mut machine = RunMachine::new(Arc::clone(&config), "thread-1".into(), Conversation::default());
+    /// # let mut machine = RunMachine::new(Arc::clone(&config), "thread-1".into(), Transcript::default());
     /// machine.handle(Input::Start(Box::new(Start::new("run-1", message.clone()))), now)?;
     /// let checkpoint = machine.checkpoint().ok_or("the run records blocks")?;
     /// // … the host stores the turn and the checkpoint, and dies; another one reads both …
     /// # let (id, status, created_at, updated_at) = ("run-1".into(), TurnStatus::Streaming, now, now);
     /// # let (parent, history, outcome, blocks) = (None, None, None, Vec::new());
     /// # let turn = Turn { id, parent, history, message: Some(message), status, outcome, created_at, updated_at, blocks };
-    /// # let history = Conversation::default();
+    /// # let history = Transcript::default();
     /// let machine = RunMachine::revive_from(&checkpoint, history, &turn, config, now)?;
-    /// # assert_eq!(machine.conversation().messages().len(), 1);
+    /// # assert_eq!(machine.transcript().messages().len(), 1);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
@@ -192,7 +192,7 @@ impl RunMachine {
     /// The text is not a checkpoint, is one of another version, or does not fit the history and the turn.
     pub fn revive_from(
         checkpoint: &str,
-        history: Conversation,
+        history: Transcript,
         turn: &StoredTurn,
         config: Arc<RunConfig>,
         now: Timestamp,
@@ -389,7 +389,7 @@ impl RunMachine {
     #[must_use]
     pub fn awaited_result(&self, tool_call_id: &str) -> Option<EffectId> {
         let turn = self.read_turn()?;
-        let effect = EffectId::Tool(turn.conversation().call_by_id(tool_call_id)?.key);
+        let effect = EffectId::Tool(turn.transcript().call_by_id(tool_call_id)?.key);
         let stage = turn.stage(effect)?;
         matches!(stage, EffectStage::Given | EffectStage::Deferred).then_some(effect)
     }

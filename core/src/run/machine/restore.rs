@@ -1,6 +1,5 @@
 //! Reads the snapshot of a stored run, to continue it in the same host or in another.
 
-use crate::conversation::{Conversation, Misfit};
 use crate::run::protocol::{Input, KilledPolicy, RunConfig, StateKind};
 use crate::run::states::any_run::AnyRun;
 use crate::run::states::{
@@ -10,6 +9,7 @@ use crate::run::states::{
 use crate::run::stored::{SessionError, Turn as StoredTurn, rebuild};
 use crate::run::turn::Turn;
 use crate::run::turn::checkpoint::Basis;
+use crate::transcript::{Misfit, Transcript};
 use crate::unquoted::unquoted;
 use crate::{RunId, Timestamp};
 use serde::Deserialize;
@@ -96,7 +96,7 @@ struct Head {
 }
 
 /// The source of a run in addition to the snapshot's text: none, or what the host has stored.
-type Source<'a> = Option<(Conversation, &'a StoredTurn)>;
+type Source<'a> = Option<(Transcript, &'a StoredTurn)>;
 
 #[allow(clippy::needless_pass_by_value)] // as `map_err` gives it
 fn malformed(error: serde_json::Error) -> SnapshotError {
@@ -170,7 +170,7 @@ fn read(
 fn fill(
     turn: &mut Turn,
     basis: Basis<'_>,
-    history: Conversation,
+    history: Transcript,
     stored: &StoredTurn,
 ) -> Result<(), SnapshotError> {
     if basis.turn != stored.id || *turn.id() != stored.id {
@@ -223,7 +223,7 @@ impl AnyRun {
     /// The text is not a checkpoint, is one of another version, or does not fit the history and the turn.
     pub fn revive_from(
         checkpoint: &str,
-        history: Conversation,
+        history: Transcript,
         turn: &StoredTurn,
         config: Arc<RunConfig>,
         now: Timestamp,
@@ -234,7 +234,7 @@ impl AnyRun {
     /// The run as it was when its checkpoint was made, but for the write, which is done.
     pub(crate) fn read_checkpoint(
         checkpoint: &str,
-        history: Conversation,
+        history: Transcript,
         turn: &StoredTurn,
         config: Arc<RunConfig>,
     ) -> Result<Self, SnapshotError> {

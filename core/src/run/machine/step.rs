@@ -267,7 +267,7 @@ impl Node for Run<Streaming> {
                 self.end(now).into()
             }
             Input::Lost { message, .. } => self.lost(message, now).into(),
-            Input::CancelCall { call } if self.conversation().call(call).is_some() => {
+            Input::CancelCall { call } if self.transcript().call(call).is_some() => {
                 self.cancel_call(call, now);
                 self.into()
             }

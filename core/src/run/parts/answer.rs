@@ -1,8 +1,8 @@
-use crate::conversation::Conversation;
 use crate::dialect::{ApiError, Resumption, excerpt};
 use crate::event::Phase;
 use crate::pipeline::{Listener, Pipeline, StreamEnd};
 use crate::run::protocol::Failure;
+use crate::transcript::Transcript;
 use serde::{Deserialize, Serialize};
 
 /// The answer to a request, as it is read.
@@ -87,7 +87,7 @@ impl Answer {
     pub(crate) fn receive(
         &mut self,
         bytes: &[u8],
-        conversation: &mut Conversation,
+        transcript: &mut Transcript,
         listener: &mut dyn Listener,
     ) -> Reading {
         if self.fault.is_some() {
@@ -101,7 +101,7 @@ impl Answer {
             };
         };
         let (frames, was_over) = (pipeline.frames(), pipeline.is_over());
-        let received = pipeline.receive(bytes, conversation, listener);
+        let received = pipeline.receive(bytes, transcript, listener);
         if !pipeline.has_begun() {
             keep(&mut self.beginning, bytes);
         } else if !self.beginning.is_empty() {
@@ -128,13 +128,13 @@ impl Answer {
     /// The body cannot be read, or is not a stream.
     pub(crate) fn end(
         &mut self,
-        conversation: &mut Conversation,
+        transcript: &mut Transcript,
         listener: &mut dyn Listener,
     ) -> Result<StreamEnd, Failure> {
         let Body::Stream(pipeline) = &mut self.body else {
             return Err(self.unexpected());
         };
-        match pipeline.end(conversation, listener) {
+        match pipeline.end(transcript, listener) {
             Err(error) => Err(Failure::of_stream(&error)),
             Ok(StreamEnd::Truncated) if self.is_no_stream() => Err(self.unexpected()),
             Ok(end) => Ok(end),
@@ -253,28 +253,28 @@ mod tests {
     #[test]
     fn it_says_when_all_that_counts_was_said() {
         let mut answer = answer(Some("Text/Event-Stream; charset=utf-8"));
-        let mut conversation = Conversation::default();
+        let mut transcript = Transcript::default();
         assert!(!answer.has_begun() && !answer.is_done());
         let piece = b"data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Hi\"}}]}\n\n";
-        let read = answer.receive(piece, &mut conversation, &mut ());
+        let read = answer.receive(piece, &mut transcript, &mut ());
         assert_eq!(read, Reading::Open);
         assert!(answer.has_begun() && answer.has_content() && !answer.is_done());
         assert!(answer.is_broken_off() && !answer.can_resume(Resumption::Never));
         let last = b"data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
-        let read = answer.receive(last, &mut conversation, &mut ());
+        let read = answer.receive(last, &mut transcript, &mut ());
         assert_eq!(read, Reading::Whole);
-        let end = answer.end(&mut conversation, &mut ());
+        let end = answer.end(&mut transcript, &mut ());
         assert_eq!(end, Ok(StreamEnd::Finished));
     }
 
     #[test]
     fn a_page_is_no_answer() {
-        let mut conversation = Conversation::default();
+        let mut transcript = Transcript::default();
         for content_type in [Some("text/html"), None] {
             let mut answer = answer(content_type);
-            let read = answer.receive(b"<html>busy</html>", &mut conversation, &mut ());
+            let read = answer.receive(b"<html>busy</html>", &mut transcript, &mut ());
             assert_eq!(read, Reading::Open);
-            let end = answer.end(&mut conversation, &mut ());
+            let end = answer.end(&mut transcript, &mut ());
             assert!(
                 matches!(end, Err(Failure::UnexpectedBody { .. })),
                 "{end:?}"

@@ -1,5 +1,5 @@
 use crate::MessageId;
-use crate::conversation::Conversation;
+use crate::transcript::Transcript;
 use serde::{Deserialize, Serialize};
 
 /// The place after the last message at that time. It holds the message's id, not the index, since an agent may replace
@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 pub(crate) struct Bookmark(Option<MessageId>);
 
 impl Bookmark {
-    pub(crate) fn at_end(conversation: &Conversation) -> Self {
-        let last = conversation.messages().last();
+    pub(crate) fn at_end(transcript: &Transcript) -> Self {
+        let last = transcript.messages().last();
         Self(last.map(|message| message.id().clone()))
     }
 
@@ -21,8 +21,8 @@ impl Bookmark {
 
     /// Returns the number of messages before the bookmark; `None` if there was none, or if the last of them was
     /// removed.
-    pub(crate) fn position(&self, conversation: &Conversation) -> Option<usize> {
-        let last = conversation.last_position(self.0.as_ref()?)?;
+    pub(crate) fn position(&self, transcript: &Transcript) -> Option<usize> {
+        let last = transcript.last_position(self.0.as_ref()?)?;
         Some(last + 1)
     }
 }
@@ -37,12 +37,12 @@ pub(crate) struct Beginnings {
 }
 
 impl Beginnings {
-    pub(crate) fn begin_turn(&mut self, conversation: &Conversation) {
-        self.turn = Bookmark::at_end(conversation);
+    pub(crate) fn begin_turn(&mut self, transcript: &Transcript) {
+        self.turn = Bookmark::at_end(transcript);
     }
 
-    pub(crate) fn begin_hop(&mut self, conversation: &Conversation) {
-        self.hop = Bookmark::at_end(conversation);
+    pub(crate) fn begin_hop(&mut self, transcript: &Transcript) {
+        self.hop = Bookmark::at_end(transcript);
     }
 
     pub(crate) fn hop(&self) -> &Bookmark {
@@ -67,13 +67,13 @@ mod tests {
 
     #[test]
     fn it_stays_behind_its_message_and_is_lost_with_it() {
-        let mut conversation = Conversation::new(vec![Message::user("m1", "Hello")]);
-        let bookmark = Bookmark::at_end(&conversation);
-        let _ = conversation.push(Message::user("m2", "And?"));
+        let mut transcript = Transcript::new(vec![Message::user("m1", "Hello")]);
+        let bookmark = Bookmark::at_end(&transcript);
+        let _ = transcript.push(Message::user("m2", "And?"));
         assert!(!bookmark.is_at_start());
-        assert_eq!(bookmark.position(&conversation), Some(1));
-        let other = Conversation::new(vec![Message::user("m3", "Hi")]);
+        assert_eq!(bookmark.position(&transcript), Some(1));
+        let other = Transcript::new(vec![Message::user("m3", "Hi")]);
         assert_eq!(bookmark.position(&other), None);
-        assert!(Bookmark::at_end(&Conversation::default()).is_at_start());
+        assert!(Bookmark::at_end(&Transcript::default()).is_at_start());
     }
 }

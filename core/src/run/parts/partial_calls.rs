@@ -1,10 +1,10 @@
 //! The arguments of a hop's calls, parsed while they stream.
 
 use super::queue::{Place, Queue};
-use crate::conversation::{Conversation, LiveCall};
 use crate::event::{Event, REPLACED};
 use crate::run::protocol::{PartialArgumentsUpdate, RunEvent};
 use crate::tool::{Change, OwnedChange, PartialArguments, PartialState, ToolRegistry};
+use crate::transcript::{LiveCall, Transcript};
 use crate::{CallKey, ToolCallId};
 use foldhash::fast::RandomState;
 use serde::{Deserialize, Serialize};
@@ -37,11 +37,11 @@ struct PartialCall {
 
 impl PartialCalls {
     /// Reads again what was read before the run was stored.
-    pub(crate) fn read_again(&mut self, tools: &ToolRegistry, conversation: &Conversation) {
+    pub(crate) fn read_again(&mut self, tools: &ToolRegistry, transcript: &Transcript) {
         self.tools = tools.clone();
         self.calls.retain_mut(|call| {
-            let live = conversation.call(call.key);
-            let text = live.and_then(|live| text_of(conversation, live));
+            let live = transcript.call(call.key);
+            let text = live.and_then(|live| text_of(transcript, live));
             live.zip(text).is_some_and(|(live, text)| {
                 call.arguments = of_call(tools, live);
                 call.read_again(text);
@@ -68,17 +68,17 @@ impl PartialCalls {
         id: &str,
         from: usize,
         delta: &str,
-        conversation: &Conversation,
+        transcript: &Transcript,
         queue: &mut Queue,
     ) {
         match self.places.get(id).map(|&place| &mut self.calls[place]) {
             Some(call) if call.read == from && !call.ended => call.read(delta, queue),
-            _ => self.follow_live(id, conversation, queue),
+            _ => self.follow_live(id, transcript, queue),
         }
     }
 
     /// Handles an event that may begin a call, or rewrite its arguments.
-    pub(crate) fn event(&mut self, event: &Event, conversation: &Conversation, queue: &mut Queue) {
+    pub(crate) fn event(&mut self, event: &Event, transcript: &Transcript, queue: &mut Queue) {
         match event {
             Event::ToolCallStart(event) => {
                 // A call that begins again after its end continues where it was.
@@ -89,16 +89,16 @@ impl PartialCalls {
                     let text = call.arguments.text().to_owned();
                     call.read_again(&text);
                 }
-                self.follow_live(&event.tool_call_id, conversation, queue);
+                self.follow_live(&event.tool_call_id, transcript, queue);
             }
             Event::Custom(event) if event.name == REPLACED => {
                 if let Some(id) = event.value["toolCallId"].as_str() {
-                    self.follow_live(id, conversation, queue);
+                    self.follow_live(id, transcript, queue);
                 }
             }
             Event::MessagesSnapshot(_) => {
-                for live in conversation.calls() {
-                    self.follow(live, conversation, queue);
+                for live in transcript.calls() {
+                    self.follow(live, transcript, queue);
                 }
             }
             _ => {}
@@ -118,15 +118,15 @@ impl PartialCalls {
         self.calls.get_mut(*self.places.get(id)?)
     }
 
-    fn follow_live(&mut self, id: &str, conversation: &Conversation, queue: &mut Queue) {
-        if let Some(live) = conversation.calls().iter().rev().find(|call| call.id == id) {
-            self.follow(live, conversation, queue);
+    fn follow_live(&mut self, id: &str, transcript: &Transcript, queue: &mut Queue) {
+        if let Some(live) = transcript.calls().iter().rev().find(|call| call.id == id) {
+            self.follow(live, transcript, queue);
         }
     }
 
     /// Reads what is new of a call's arguments; from the beginning if they are not those that were read.
-    fn follow(&mut self, live: &LiveCall, conversation: &Conversation, queue: &mut Queue) {
-        let Some(text) = text_of(conversation, live) else {
+    fn follow(&mut self, live: &LiveCall, transcript: &Transcript, queue: &mut Queue) {
+        let Some(text) = text_of(transcript, live) else {
             return;
         };
         let place = self.places.get(&live.id).copied().unwrap_or_else(|| {
@@ -155,8 +155,8 @@ fn of_call(tools: &ToolRegistry, live: &LiveCall) -> PartialArguments {
     PartialArguments::spelled(tools.spelling(&live.name).cloned())
 }
 
-fn text_of<'c>(conversation: &'c Conversation, live: &LiveCall) -> Option<&'c str> {
-    let call = conversation.tool_call(live)?;
+fn text_of<'c>(transcript: &'c Transcript, live: &LiveCall) -> Option<&'c str> {
+    let call = transcript.tool_call(live)?;
     Some(&call.function.arguments)
 }
 

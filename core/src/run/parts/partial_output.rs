@@ -2,11 +2,11 @@
 
 use super::partial_calls::{add, stopped};
 use super::queue::{Place, Queue};
-use crate::conversation::Conversation;
 use crate::event::{Event, Message, REPLACED};
 use crate::run::protocol::{PartialOutputUpdate, RunEvent};
 use crate::tool::schema::Spelling;
 use crate::tool::{OutputType, OwnedChange, PartialArguments, PartialState};
+use crate::transcript::Transcript;
 use crate::{MessageId, ToolCallId};
 use serde::{Deserialize, Serialize};
 
@@ -62,12 +62,12 @@ impl PartialOutput {
         &mut self,
         output: &OutputType,
         tool: Option<String>,
-        conversation: &Conversation,
+        transcript: &Transcript,
     ) {
         let spelling = output.spelling().cloned();
         self.reader = PartialArguments::in_text(spelling.clone());
         self.of = Some(Of { tool, spelling });
-        let text = self.text(conversation);
+        let text = self.text(transcript);
         let text = text.and_then(|text| text.get(self.from..self.from.checked_add(self.read)?));
         match text {
             Some(text) => self.reader.push(text),
@@ -93,23 +93,23 @@ impl PartialOutput {
         self.waiting = None;
     }
 
-    fn text<'c>(&self, conversation: &'c Conversation) -> Option<&'c str> {
+    fn text<'c>(&self, transcript: &'c Transcript) -> Option<&'c str> {
         match &self.source {
             Source::Unknown => None,
-            Source::Text(id) => match conversation.message(id)? {
+            Source::Text(id) => match transcript.message(id)? {
                 Message::Assistant(said) => said.content.as_deref(),
                 _ => None,
             },
             Source::Call(id) => {
                 // The call is over once its result is in the history.
-                let (_, call) = conversation.call_of_history(id)?;
+                let (_, call) = transcript.call_of_history(id)?;
                 Some(&call.function.arguments)
             }
         }
     }
 
     /// Notes the start of a call. The first call of the final tool has the answer in its arguments.
-    pub(crate) fn event(&mut self, event: &Event, conversation: &Conversation, queue: &mut Queue) {
+    pub(crate) fn event(&mut self, event: &Event, transcript: &Transcript, queue: &mut Queue) {
         if let Event::Custom(event) = event
             && event.name == REPLACED
         {
@@ -120,7 +120,7 @@ impl PartialOutput {
             };
             if is_it {
                 self.restart(self.from);
-                self.catch_up(conversation, queue);
+                self.catch_up(transcript, queue);
             }
             return;
         }
@@ -130,7 +130,7 @@ impl PartialOutput {
             && tool == Some(&*start.tool_call_name)
         {
             self.source = Source::Call(start.tool_call_id.clone());
-            self.catch_up(conversation, queue);
+            self.catch_up(transcript, queue);
         }
     }
 
@@ -141,7 +141,7 @@ impl PartialOutput {
         id: &str,
         from: usize,
         delta: &str,
-        conversation: &Conversation,
+        transcript: &Transcript,
         queue: &mut Queue,
     ) {
         match &self.source {
@@ -152,7 +152,7 @@ impl PartialOutput {
             self.take(delta, queue);
         } else {
             self.restart(0);
-            self.catch_up(conversation, queue);
+            self.catch_up(transcript, queue);
         }
     }
 
@@ -190,8 +190,8 @@ impl PartialOutput {
         }
     }
 
-    fn catch_up(&mut self, conversation: &Conversation, queue: &mut Queue) {
-        if let Some(text) = self.text(conversation)
+    fn catch_up(&mut self, transcript: &Transcript, queue: &mut Queue) {
+        if let Some(text) = self.text(transcript)
             && let Some(text) = text.get(self.from..).map(str::to_owned)
         {
             self.take(&text, queue);

@@ -2,10 +2,10 @@ use super::partial_calls::PartialCalls;
 use super::partial_output::PartialOutput;
 use super::queue::{Entry, Queue};
 use super::text_layer::{Piece, TextLayer};
-use crate::conversation::{Applied, Conversation, Item};
 use crate::event::{Event, EventRef, Finding};
 use crate::run::protocol::{EffectId, RunConfig, RunEvent, TextOptions};
 use crate::tool::{OutputType, PartialArguments};
+use crate::transcript::{Applied, Item, Transcript};
 use serde::{Deserialize, Serialize};
 
 /// Converts what happens into outputs, and keeps them until the host takes them.
@@ -53,14 +53,14 @@ impl Presenter {
 
     /// Starts parsing the calls' arguments while they stream, if configured. Arguments that were read before a restore
     /// are read again.
-    pub(crate) fn read_arguments(&mut self, config: &RunConfig, conversation: &Conversation) {
+    pub(crate) fn read_arguments(&mut self, config: &RunConfig, transcript: &Transcript) {
         if !config.partial_arguments {
             self.partial = None;
             return;
         }
         self.partial
             .get_or_insert_default()
-            .read_again(&config.tools, conversation);
+            .read_again(&config.tools, transcript);
     }
 
     /// Reads an answer of this type, in the arguments of `tool` if there is one.
@@ -68,14 +68,14 @@ impl Presenter {
         &mut self,
         output: Option<&OutputType>,
         tool: Option<String>,
-        conversation: &Conversation,
+        transcript: &Transcript,
     ) {
         let Some(output) = output else {
             self.output = None;
             return;
         };
         let reading = self.output.get_or_insert_default();
-        reading.set_up(output, tool, conversation);
+        reading.set_up(output, tool, transcript);
     }
 
     /// Sets the options for showing text from here on.
@@ -120,7 +120,7 @@ impl Presenter {
 
     /// Reads a delta of the stream that may belong to the typed answer.
     #[inline]
-    fn read_piece(&mut self, event: EventRef<'_>, from: usize, conversation: &Conversation) {
+    fn read_piece(&mut self, event: EventRef<'_>, from: usize, transcript: &Transcript) {
         let Some(output) = &mut self.output else {
             return;
         };
@@ -131,31 +131,25 @@ impl Presenter {
             EventRef::ToolCallArgs {
                 tool_call_id,
                 delta,
-            } => output.arguments(tool_call_id, from, delta, conversation, &mut self.queue),
+            } => output.arguments(tool_call_id, from, delta, transcript, &mut self.queue),
             _ => {}
         }
     }
 
     /// Shows text that starts at `from` and ends the item. `whole` is its event if the text came with attachments.
-    fn piece(
-        &mut self,
-        item: Item,
-        from: usize,
-        whole: Option<&Event>,
-        conversation: &Conversation,
-    ) {
+    fn piece(&mut self, item: Item, from: usize, whole: Option<&Event>, transcript: &Transcript) {
         let (Item::Text(at), Some(text)) = (item, &mut self.text) else {
-            return self.plain(item, from, whole, conversation);
+            return self.plain(item, from, whole, transcript);
         };
-        match text.piece(at, from, conversation) {
+        match text.piece(at, from, transcript) {
             Piece::Held => {}
-            Piece::Plain => self.plain(item, from, whole, conversation),
+            Piece::Plain => self.plain(item, from, whole, transcript),
             Piece::First { start, breaks } => {
                 let was_held = start.is_some();
                 if let Some(start) = start {
                     self.event(RunEvent::AgUi(*start));
                 }
-                if breaks && let Some((id, _)) = conversation.item(item) {
+                if breaks && let Some((id, _)) = transcript.item(item) {
                     let line_break = EventRef::TextMessageContent {
                         message_id: id,
                         delta: "\n",
@@ -165,19 +159,13 @@ impl Presenter {
                 if was_held && from > 0 {
                     self.queue.delta(item, 0, from);
                 }
-                self.plain(item, from, whole, conversation);
+                self.plain(item, from, whole, transcript);
             }
         }
     }
 
-    fn plain(
-        &mut self,
-        item: Item,
-        from: usize,
-        whole: Option<&Event>,
-        conversation: &Conversation,
-    ) {
-        match (whole, conversation.item(item)) {
+    fn plain(&mut self, item: Item, from: usize, whole: Option<&Event>, transcript: &Transcript) {
+        match (whole, transcript.item(item)) {
             (Some(event), _) => self.event(RunEvent::AgUi(event.clone())),
             (None, Some((_, content))) => self.queue.delta(item, from, content.len()),
             (None, None) => {}
@@ -190,16 +178,16 @@ impl Presenter {
         &mut self,
         event: EventRef<'_>,
         applied: &Applied,
-        conversation: &Conversation,
+        transcript: &Transcript,
     ) {
         match (event, applied) {
             (_, Applied::Ignored(_)) => {}
-            (EventRef::Whole(event), _) => self.whole(event, applied, conversation),
+            (EventRef::Whole(event), _) => self.whole(event, applied, transcript),
             (_, Applied::Delta { item, from }) => {
                 let is_plain = self.text.as_ref().is_none_or(|text| text.is_shown(*from));
                 if !is_plain {
-                    self.piece(*item, *from, None, conversation);
-                } else if let Some((_, content)) = conversation.item(*item) {
+                    self.piece(*item, *from, None, transcript);
+                } else if let Some((_, content)) = transcript.item(*item) {
                     self.queue.delta(*item, *from, content.len());
                 }
                 if let (
@@ -210,20 +198,20 @@ impl Presenter {
                     },
                 ) = (&mut self.partial, event)
                 {
-                    partial.delta(tool_call_id, *from, delta, conversation, &mut self.queue);
+                    partial.delta(tool_call_id, *from, delta, transcript, &mut self.queue);
                 }
-                self.read_piece(event, *from, conversation);
+                self.read_piece(event, *from, transcript);
             }
             (_, Applied::Whole) => {}
         }
     }
 
-    fn whole(&mut self, event: &Event, applied: &Applied, conversation: &Conversation) {
+    fn whole(&mut self, event: &Event, applied: &Applied, transcript: &Transcript) {
         if let (Some(partial), Event::ToolCallEnd(end)) = (&mut self.partial, event) {
             partial.end(&end.tool_call_id, &mut self.queue);
         }
         let is_shown = match &mut self.text {
-            Some(text) => text.shows(event, conversation),
+            Some(text) => text.shows(event, transcript),
             None => true,
         };
         match (event, applied) {
@@ -232,13 +220,13 @@ impl Presenter {
             (Event::TextMessageContent(_), Applied::Delta { item, from })
                 if self.text.is_some() =>
             {
-                self.piece(*item, *from, Some(event), conversation);
+                self.piece(*item, *from, Some(event), transcript);
             }
             _ if is_shown => self.event(RunEvent::AgUi(event.clone())),
             _ => {}
         }
         if let Some(output) = &mut self.output {
-            output.event(event, conversation, &mut self.queue);
+            output.event(event, transcript, &mut self.queue);
             if let Applied::Delta { from, .. } = applied {
                 let piece = match event {
                     Event::TextMessageContent(piece) => Some(EventRef::TextMessageContent {
@@ -252,7 +240,7 @@ impl Presenter {
                     _ => None,
                 };
                 if let Some(piece) = piece {
-                    self.read_piece(piece, *from, conversation);
+                    self.read_piece(piece, *from, transcript);
                 }
             }
         }
@@ -262,15 +250,15 @@ impl Presenter {
         match (event, applied) {
             (Event::ToolCallArgs(args), Applied::Delta { from, .. }) => {
                 let id = &args.tool_call_id;
-                partial.delta(id, *from, &args.delta, conversation, &mut self.queue);
+                partial.delta(id, *from, &args.delta, transcript, &mut self.queue);
             }
-            _ => partial.event(event, conversation, &mut self.queue),
+            _ => partial.event(event, transcript, &mut self.queue),
         }
     }
 
     /// The places of messages are about to move.
-    pub(crate) fn moving(&mut self, conversation: &Conversation) {
-        self.queue.make_whole(conversation);
+    pub(crate) fn moving(&mut self, transcript: &Transcript) {
+        self.queue.make_whole(transcript);
     }
 
     pub(crate) fn warning(&mut self, message: &str) {
@@ -306,7 +294,7 @@ mod tests {
 
     #[test]
     fn a_stream_is_shown_without_the_ends_of_its_hop() {
-        let mut conversation = Conversation::new(vec![Message::user("m1", "Hello")]);
+        let mut transcript = Transcript::new(vec![Message::user("m1", "Hello")]);
         let mut presenter = Presenter::default();
         for json in [
             r#"{"type":"RUN_STARTED","threadId":"t","runId":"r"}"#,
@@ -315,8 +303,8 @@ mod tests {
         ] {
             let event: Event = serde_json::from_str(json).unwrap();
             let event = EventRef::from(&event);
-            let applied = conversation.apply(event);
-            presenter.applied(event, &applied, &conversation);
+            let applied = transcript.apply(event);
+            presenter.applied(event, &applied, &transcript);
         }
         presenter.unknown_call("c1", "odd");
         let taken: Vec<_> = std::iter::from_fn(|| presenter.pop()).collect();

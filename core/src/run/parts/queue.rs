@@ -1,6 +1,6 @@
-use crate::conversation::{Conversation, Item};
 use crate::event::{Event, EventRef};
 use crate::run::protocol::{EffectId, RunEvent};
+use crate::transcript::{Item, Transcript};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
@@ -107,10 +107,10 @@ impl Queue {
     }
 
     /// Converts waiting deltas to complete events, since the messages are about to move.
-    pub(crate) fn make_whole(&mut self, conversation: &Conversation) {
+    pub(crate) fn make_whole(&mut self, transcript: &Transcript) {
         for entry in self.entries.iter_mut().skip(self.whole) {
             if let Entry::Delta { item, from, to } = *entry
-                && let Some(event) = delta_event(conversation, item, from, to)
+                && let Some(event) = delta_event(transcript, item, from, to)
             {
                 *entry = Entry::Event(Box::new(RunEvent::AgUi(event)));
             }
@@ -122,12 +122,12 @@ impl Queue {
 
 /// The event for a range of an item.
 pub(crate) fn delta_event(
-    conversation: &Conversation,
+    transcript: &Transcript,
     item: Item,
     from: usize,
     to: usize,
 ) -> Option<Event> {
-    let (id, content) = conversation.item(item)?;
+    let (id, content) = transcript.item(item)?;
     let delta = content.get(from..to)?;
     let event = match item {
         Item::Text(_) => EventRef::TextMessageContent {

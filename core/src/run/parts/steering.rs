@@ -1,6 +1,6 @@
-use crate::conversation::Conversation;
 use crate::event::Message;
 use crate::run::protocol::{MAX_WAITING_MESSAGES, SteeringRefusal};
+use crate::transcript::Transcript;
 use serde::{Deserialize, Serialize};
 
 /// The messages that the user has typed during the turn, until the next hop begins.
@@ -16,11 +16,11 @@ impl Steering {
     pub(crate) fn add(
         &mut self,
         message: Message,
-        conversation: &Conversation,
+        transcript: &Transcript,
     ) -> Result<(), (Box<Message>, SteeringRefusal)> {
         let id = message.id();
         let is_known =
-            conversation.message(id).is_some() || self.0.iter().any(|waiting| waiting.id() == id);
+            transcript.message(id).is_some() || self.0.iter().any(|waiting| waiting.id() == id);
         let reason = if !matches!(message, Message::User(_)) {
             SteeringRefusal::NotFromUser
         } else if is_known {
@@ -35,9 +35,9 @@ impl Steering {
     }
 
     /// Returns whether one waits that the conversation does not have.
-    pub(crate) fn has_new(&self, conversation: &Conversation) -> bool {
+    pub(crate) fn has_new(&self, transcript: &Transcript) -> bool {
         let mut waiting = self.0.iter();
-        waiting.any(|message| conversation.message(message.id()).is_none())
+        waiting.any(|message| transcript.message(message.id()).is_none())
     }
 
     /// Takes out all that waits.
@@ -52,11 +52,11 @@ mod tests {
 
     #[test]
     fn what_cannot_be_taken_is_given_back() {
-        let conversation = Conversation::new(vec![Message::user("m1", "Hello")]);
+        let transcript = Transcript::new(vec![Message::user("m1", "Hello")]);
         let mut steering = Steering::default();
         let mut reason = |message: Message| {
             let id = message.id().clone();
-            let refused = steering.add(message, &conversation).err();
+            let refused = steering.add(message, &transcript).err();
             refused.map(|(message, reason)| {
                 assert_eq!(*message.id(), id);
                 reason
@@ -80,8 +80,8 @@ mod tests {
             reason(Message::user("last", "…")),
             Some(SteeringRefusal::QueueFull)
         );
-        assert!(steering.has_new(&conversation));
+        assert!(steering.has_new(&transcript));
         assert_eq!(steering.take().len(), MAX_WAITING_MESSAGES);
-        assert!(!steering.has_new(&conversation));
+        assert!(!steering.has_new(&transcript));
     }
 }

@@ -1,6 +1,6 @@
-use crate::conversation::Conversation;
 use crate::event::{Event, Message, TextMessageRole};
 use crate::run::protocol::TextOptions;
+use crate::transcript::Transcript;
 use serde::{Deserialize, Serialize};
 
 /// The options at work on a stream.
@@ -48,11 +48,11 @@ impl TextLayer {
     }
 
     /// Handles an event that is not a delta of text. Returns whether the event is shown.
-    pub(crate) fn shows(&mut self, event: &Event, conversation: &Conversation) -> bool {
+    pub(crate) fn shows(&mut self, event: &Event, transcript: &Transcript) -> bool {
         match event {
             Event::TextMessageStart(start) => {
                 let role = start.role.unwrap_or(TextMessageRole::Assistant);
-                let message = conversation.message(&start.message_id);
+                let message = transcript.message(&start.message_id);
                 let is_held = self.options.drop_blank
                     && role == TextMessageRole::Assistant
                     && message.is_some_and(|message| {
@@ -82,11 +82,11 @@ impl TextLayer {
     }
 
     /// Reads a delta that ends the text of the message at `at`; `from` is where the delta begins.
-    pub(crate) fn piece(&mut self, at: usize, from: usize, conversation: &Conversation) -> Piece {
+    pub(crate) fn piece(&mut self, at: usize, from: usize, transcript: &Transcript) -> Piece {
         if self.is_shown(from) {
             return Piece::Plain;
         }
-        let messages = conversation.messages();
+        let messages = transcript.messages();
         let Some(message) = messages.get(at) else {
             return Piece::Plain;
         };

@@ -104,5 +104,5 @@ impl ContextOverflow {
 }
 
 /// Comes after the app's instructions, for the model.
-pub(crate) const NEARLY_FULL: &str = "This conversation has nearly filled your context window. Be brief, ask for no more than \
+pub(crate) const NEARLY_FULL: &str = "This transcript has nearly filled your context window. Be brief, ask for no more than \
                            you need, and come to an end soon.";

@@ -1,8 +1,8 @@
 //! The mark of an answer that was cut by its host's death: its visible part stays, and is not sent to the model.
 
 use crate::ToolCallId;
-use crate::conversation::Conversation;
 use crate::event::{AssistantMessage, Message, MessageContent, Metadata, ToolMessage};
+use crate::transcript::Transcript;
 use serde_json::Value;
 use std::borrow::Cow;
 
@@ -17,15 +17,15 @@ pub(in crate::run) const NOT_RUN: &str =
 /// user was `shown` and that the conversation has in part or not at all, marked as cut. Each call in them gets a result
 /// that says that it was not run. Use it for a turn that cannot continue; for one that can, send
 /// [`Input::Shown`](crate::run::Input::Shown).
-pub fn cut_messages(conversation: &Conversation, shown: Vec<Message>) -> Vec<Message> {
+pub fn cut_messages(transcript: &Transcript, shown: Vec<Message>) -> Vec<Message> {
     let mut cut = Vec::new();
     for mut message in shown {
-        if !is_new(conversation, &message) {
+        if !is_new(transcript, &message) {
             continue;
         }
         mark_as_cut(&mut message);
         let calls = asked(&message).into_iter().map(|(call, _)| call);
-        let open = calls.filter(|call| !has_result(conversation, call));
+        let open = calls.filter(|call| !has_result(transcript, call));
         let results: Vec<_> = open.map(not_run).collect();
         cut.push(message);
         cut.extend(results);
@@ -34,8 +34,8 @@ pub fn cut_messages(conversation: &Conversation, shown: Vec<Message>) -> Vec<Mes
 }
 
 /// Returns whether the conversation has less of the message, or nothing.
-pub(in crate::run) fn is_new(conversation: &Conversation, shown: &Message) -> bool {
-    let known = conversation.message(shown.id());
+pub(in crate::run) fn is_new(transcript: &Transcript, shown: &Message) -> bool {
+    let known = transcript.message(shown.id());
     match (shown, known) {
         // A user's message is never part of an answer.
         (Message::User(_), _) => false,
@@ -50,8 +50,8 @@ pub(in crate::run) fn is_new(conversation: &Conversation, shown: &Message) -> bo
     }
 }
 
-pub(in crate::run) fn has_result(conversation: &Conversation, call: &ToolCallId) -> bool {
-    let mut messages = conversation.messages().iter();
+pub(in crate::run) fn has_result(transcript: &Transcript, call: &ToolCallId) -> bool {
+    let mut messages = transcript.messages().iter();
     messages.any(|message| matches!(message, Message::Tool(result) if result.tool_call_id == *call))
 }
 

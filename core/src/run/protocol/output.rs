@@ -5,11 +5,11 @@ use super::outcome::Outcome;
 use super::progress::{ToolPartialResult, ToolProgress};
 use super::state_kind::EdgeRow;
 use super::ticket::Ticket;
-use crate::conversation::ToolCallStatus;
 #[cfg(doc)]
 use crate::dialect::HttpRequest;
 use crate::event::{Event, Interrupt, Message};
 use crate::tool::{OwnedChange, ToolResult};
+use crate::transcript::ToolCallStatus;
 use crate::{CallKey, MessageId, RunId, ThreadId, ToolCallId};
 use serde::{Deserialize, Serialize};
 
@@ -205,7 +205,7 @@ pub struct ToolCallUpdate {
 /// # use std::borrow::Cow;
 /// # use std::sync::Arc;
 /// # use serde_json::{Value, json};
-/// # use stepwell_core::conversation::Conversation;
+/// # use stepwell_core::transcript::Transcript;
 /// # use stepwell_core::event::Message;
 /// # use stepwell_core::run::{Effect, Input, Output, RunConfig, RunEvent, RunMachine, Start};
 /// # use stepwell_core::{Timestamp, provider};
@@ -214,7 +214,7 @@ pub struct ToolCallUpdate {
 /// let mut config = RunConfig::new(endpoint);
 /// config.partial_arguments = true;
 /// // … start the run, send the request …
-/// # let mut machine = RunMachine::new(Arc::new(config), "thread-1".into(), Conversation::default());
+/// # let mut machine = RunMachine::new(Arc::new(config), "thread-1".into(), Transcript::default());
 /// # machine.start(Start::new("run-1", Message::user("message-1", "Weather?")), now)?;
 /// # let mut effect = None;
 /// # while let Some(output) = machine.poll_output() {

@@ -95,7 +95,7 @@ kinds! {
     /// The messages could not be stored.
     NotStored: "see to the store"
     /// Another turn of the thread is in progress.
-    Busy: "give each user and each conversation a thread of its own (`agent.thread(id)`), wait for the turn, or cancel it \
+    Busy: "give each user and each transcript a thread of its own (`agent.thread(id)`), wait for the turn, or cancel it \
         first (`when_busy`)"
     /// The user or the agent stopped the turn.
     Stopped: "send the message again if that was not meant"

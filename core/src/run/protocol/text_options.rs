@@ -1,7 +1,7 @@
 //! The visible part of the model's text, where it differs from the text itself.
 
-use crate::conversation::Conversation;
 use crate::event::{AssistantMessage, Message};
+use crate::transcript::Transcript;
 use serde::{Deserialize, Serialize};
 
 /// The options for showing the model's text. They change only the events of the stream: the history, and with it the
@@ -40,8 +40,8 @@ impl TextOptions {
 
     /// The text since the last user message, as it is shown.
     #[must_use]
-    pub fn shown(&self, conversation: &Conversation) -> String {
-        let messages = conversation.messages();
+    pub fn shown(&self, transcript: &Transcript) -> String {
+        let messages = transcript.messages();
         let start = messages
             .iter()
             .rposition(|message| matches!(message, Message::User(_)))

@@ -35,7 +35,7 @@ impl<S: Whole> Run<S> {
             + From<Run<Decoding>>
             + From<Run<Completed>>,
     {
-        match self.turn.conversation().summary().outcome.clone() {
+        match self.turn.transcript().summary().outcome.clone() {
             Some(RunOutcome::Interrupt { interrupts }) => return self.interrupt(interrupts).into(),
             Some(RunOutcome::Cancelled) => return self.finish(Outcome::Cancelled).into(),
             _ => {}

@@ -156,11 +156,11 @@ macro_rules! next {
                 }
             }
 
-            /// Returns the present conversation; see [`Run::conversation`](crate::run::Run::conversation).
+            /// Returns the present conversation; see [`Run::transcript`](crate::run::Run::transcript).
             #[must_use]
-            pub fn conversation(&self) -> &crate::conversation::Conversation {
+            pub fn transcript(&self) -> &crate::transcript::Transcript {
                 match self {
-                    $( Self::$state(run) => run.conversation(), )*
+                    $( Self::$state(run) => run.transcript(), )*
                 }
             }
 

@@ -1,8 +1,8 @@
 use super::Run;
 use super::data::Completed;
 use crate::Timestamp;
-use crate::conversation::Conversation;
 use crate::run::protocol::{Outcome, ticket};
+use crate::transcript::Transcript;
 use serde_json::Value;
 
 impl Run<Completed> {
@@ -36,7 +36,7 @@ impl Run<Completed> {
 
     /// The conversation, for the next turn.
     #[must_use]
-    pub fn into_conversation(self) -> Conversation {
-        self.turn.into_conversation()
+    pub fn into_transcript(self) -> Transcript {
+        self.turn.into_transcript()
     }
 }

@@ -2,7 +2,6 @@ use super::Run;
 use super::any_run::next;
 use super::data::{Completed, ExecutingTools};
 use super::edges::on;
-use crate::conversation::ToolCallStatus;
 #[cfg(doc)]
 use crate::run::protocol::TimerKey;
 use crate::run::protocol::{
@@ -10,6 +9,7 @@ use crate::run::protocol::{
 };
 use crate::run::turn::rounds::Next;
 use crate::tool::{Rejection, ToolFailure, ToolFailureKind, ToolOutput, ToolResult};
+use crate::transcript::ToolCallStatus;
 use crate::{CallKey, Timestamp};
 
 next! {

@@ -2,10 +2,10 @@ use super::Run;
 use super::any_run::next;
 use super::data::Idle;
 use super::edges::on;
-use crate::conversation::Conversation;
 use crate::run::hop;
 use crate::run::protocol::{RunConfig, Start};
 use crate::run::turn::Turn;
+use crate::transcript::Transcript;
 use crate::{ThreadId, Timestamp};
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ next! {
 
 impl Run<Idle> {
     /// Creates a run that is ready to start, on this conversation.
-    pub fn new(config: Arc<RunConfig>, thread_id: ThreadId, history: Conversation) -> Self {
+    pub fn new(config: Arc<RunConfig>, thread_id: ThreadId, history: Transcript) -> Self {
         Self::of(Box::new(Turn::new(config, thread_id, history)), Idle {})
     }
 

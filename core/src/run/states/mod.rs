@@ -43,7 +43,7 @@ use crate::event::{Interrupt, Message};
 ///
 /// ```
 /// use std::sync::Arc;
-/// use stepwell_core::conversation::Conversation;
+/// use stepwell_core::transcript::Transcript;
 /// use stepwell_core::event::Message;
 /// use stepwell_core::run::ticket::Ticket;
 /// use stepwell_core::run::{Effect, Ended, Flow, Opened, Output, Run, RunConfig, Start, Started};
@@ -51,7 +51,7 @@ use crate::event::{Interrupt, Message};
 ///
 /// let endpoint = provider::find("openai-compatible")?.endpoint(None, "a-model", Some("http://localhost/v1"), None)?;
 /// let now = Timestamp(0);
-/// let run = Run::new(Arc::new(RunConfig::new(endpoint)), "thread-1".into(), Conversation::default());
+/// let run = Run::new(Arc::new(RunConfig::new(endpoint)), "thread-1".into(), Transcript::default());
 /// let started = run.start(Start::new("run-1", Message::user("message-1", "Hello")), now);
 /// let Started::Opening(mut run) = started else { panic!("it fits the model's context") };
 /// let mut sent = None;
@@ -66,7 +66,7 @@ use crate::event::{Interrupt, Message};
 /// let body = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Hi\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
 /// assert_eq!(run.receive(body.as_bytes(), now), Flow::Open);
 /// let Ended::Completed(run) = run.end(now) else { panic!("the answer is done") };
-/// assert_eq!(run.conversation().text(), "Hi");
+/// assert_eq!(run.transcript().text(), "Hi");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]

@@ -13,7 +13,7 @@ pub(super) fn next(turn: &mut Turn, persist: &dyn Fn(&Turn) -> Effect) -> Option
         match turn.next_entry()? {
             Entry::Event(event) => return Some(Output::Event(*event)),
             Entry::Delta { item, from, to } => {
-                if let Some(event) = delta_event(turn.conversation(), item, from, to) {
+                if let Some(event) = delta_event(turn.transcript(), item, from, to) {
                     return Some(Output::Event(RunEvent::AgUi(event)));
                 }
             }

@@ -2,12 +2,12 @@ use super::Run;
 use super::any_run::next;
 use super::data::{Reviewing, Streaming, Waiting};
 use super::edges::on;
-use crate::conversation::RunFailure;
 use crate::dialect::Dialect;
 use crate::event::RunOutcome;
 use crate::pipeline::StreamEnd;
 use crate::run::parts::Reading;
 use crate::run::protocol::{Deadline, EffectId, Failure, HookPlace, Outcome, TimerKey};
+use crate::transcript::RunFailure;
 use crate::{CallKey, Timestamp};
 
 /// States whether a stream continues.
@@ -132,7 +132,7 @@ impl Run<Streaming> {
                 }
             }
             Ok(StreamEnd::Errored) => {
-                let error = self.turn.conversation().summary().failure.clone();
+                let error = self.turn.transcript().summary().failure.clone();
                 let error = error.unwrap_or_else(|| RunFailure {
                     message: "the stream reported a failure".to_owned(),
                     ..RunFailure::default()
@@ -268,7 +268,7 @@ impl Run<Streaming> {
             return self.answered();
         }
         let is_agents_end = matches!(
-            self.turn.conversation().summary().outcome,
+            self.turn.transcript().summary().outcome,
             Some(RunOutcome::Interrupt { .. } | RunOutcome::Cancelled)
         );
         if !is_agents_end {

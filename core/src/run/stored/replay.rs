@@ -2,12 +2,12 @@
 
 use super::error::SessionError;
 use super::turn::{Turn, in_sequence};
-use crate::conversation::Conversation;
 use crate::event::{
     AssistantMessage, Message, MessageContent, ReasoningMessage, ToolCall, ToolMessage,
 };
 use crate::run::protocol::{Attached, Block, BlockContent, TurnStatus};
 use crate::tool::ToolFailure;
+use crate::transcript::Transcript;
 use crate::{CallKey, MessageId, RunId, ToolCallId};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,8 +19,8 @@ const UNKNOWN: &str = "the app stopped while the tool ran: whether it did its wo
 pub(crate) fn replay<'a>(
     path: impl IntoIterator<Item = &'a Turn>,
     keeps_open_calls: bool,
-) -> Result<Conversation, SessionError> {
-    let mut conversation = Conversation::default();
+) -> Result<Transcript, SessionError> {
+    let mut transcript = Transcript::default();
     let mut before: Option<&RunId> = None;
     for (at, turn) in path.into_iter().enumerate() {
         in_sequence(turn)?;
@@ -30,35 +30,35 @@ pub(crate) fn replay<'a>(
         }
         before = Some(&turn.id);
         if let Some(history) = &turn.history {
-            conversation = history.conversation();
+            transcript = history.transcript();
         }
         if let Some(message) = &turn.message
             && !is_empty(turn)
         {
-            conversation.make_way_for(message);
+            transcript.make_way_for(message);
         }
-        let replay = replay_turn(turn, &mut conversation)?;
+        let replay = replay_turn(turn, &mut transcript)?;
         if !keeps_open_calls {
             replay.end();
         }
     }
-    Ok(conversation)
+    Ok(transcript)
 }
 
 /// Adds what is stored of a turn. A call may be without a result, if the turn is not over: see [`Replay::end`].
 pub(crate) fn replay_turn<'a>(
     turn: &'a Turn,
-    conversation: &'a mut Conversation,
+    transcript: &'a mut Transcript,
 ) -> Result<Replay<'a>, SessionError> {
-    let mut replay = Replay::new(turn, conversation);
+    let mut replay = Replay::new(turn, transcript);
     if is_empty(turn) {
         return Ok(replay);
     }
     // A message that the conversation has already is not added again, as by the run.
     if let Some(message) = &turn.message {
-        let _ = replay.conversation.push(message.clone());
+        let _ = replay.transcript.push(message.clone());
     }
-    replay.conversation.put_usage(Vec::new());
+    replay.transcript.put_usage(Vec::new());
     for block in &turn.blocks {
         replay.block(&block.block)?;
     }
@@ -68,7 +68,7 @@ pub(crate) fn replay_turn<'a>(
 /// A turn as it is known without its machine.
 pub(crate) struct Rebuilt {
     /// The conversation, but for the results of the live calls.
-    pub(crate) conversation: Conversation,
+    pub(crate) transcript: Transcript,
     /// The results that the model got for live calls that have ended.
     pub(crate) results: BTreeMap<CallKey, StoredResult>,
 }
@@ -85,23 +85,23 @@ pub(crate) struct StoredResult {
 /// # Errors
 /// The blocks do not fit together.
 pub(crate) fn rebuild(
-    history: Conversation,
+    history: Transcript,
     turn: &Turn,
     wait: &[Block],
     live: &BTreeSet<CallKey>,
 ) -> Result<Rebuilt, SessionError> {
     in_sequence(turn)?;
-    let mut conversation = match &turn.history {
-        Some(history) => history.conversation(),
+    let mut transcript = match &turn.history {
+        Some(history) => history.transcript(),
         None => history,
     };
     if let Some(message) = &turn.message {
-        conversation.make_way_for(message);
+        transcript.make_way_for(message);
         // A message that the conversation has already is not added again, as by the run.
-        let _ = conversation.push(message.clone());
+        let _ = transcript.push(message.clone());
     }
     let mut results = BTreeMap::new();
-    let mut replay = Replay::new(turn, &mut conversation);
+    let mut replay = Replay::new(turn, &mut transcript);
     for block in turn.blocks.iter().map(|block| &block.block).chain(wait) {
         match &block.content {
             BlockContent::ToolResult {
@@ -118,7 +118,7 @@ pub(crate) fn rebuild(
         }
     }
     Ok(Rebuilt {
-        conversation,
+        transcript,
         results,
     })
 }
@@ -138,7 +138,7 @@ fn is_empty(turn: &Turn) -> bool {
 /// A turn that is replayed.
 pub(crate) struct Replay<'a> {
     turn: &'a Turn,
-    conversation: &'a mut Conversation,
+    transcript: &'a mut Transcript,
     hop: u32,
     /// The hop's last message of the model's, for blocks that do not say whose a call is.
     speaker: Option<MessageId>,
@@ -147,10 +147,10 @@ pub(crate) struct Replay<'a> {
 }
 
 impl<'a> Replay<'a> {
-    fn new(turn: &'a Turn, conversation: &'a mut Conversation) -> Self {
+    fn new(turn: &'a Turn, transcript: &'a mut Transcript) -> Self {
         Self {
             turn,
-            conversation,
+            transcript,
             hop: 0,
             speaker: None,
             asked: Vec::new(),
@@ -210,15 +210,15 @@ impl Replay<'_> {
                 self.result(*call, result, attached);
             }
             BlockContent::Steering { message } => {
-                let _ = self.conversation.push((**message).clone());
+                let _ = self.transcript.push((**message).clone());
             }
-            BlockContent::Message { message } => self.conversation.put((**message).clone()),
+            BlockContent::Message { message } => self.transcript.put((**message).clone()),
             BlockContent::Messages { after, messages } => {
-                let is_known = self.conversation.rewrite(after.as_ref(), messages.clone());
+                let is_known = self.transcript.rewrite(after.as_ref(), messages.clone());
                 return self.holds(is_known, block, after.as_ref());
             }
-            BlockContent::State { state } => self.conversation.put_state(state.clone()),
-            BlockContent::Usage { usage } => self.conversation.put_usage(usage.clone()),
+            BlockContent::State { state } => self.transcript.put_state(state.clone()),
+            BlockContent::Usage { usage } => self.transcript.put_usage(usage.clone()),
             BlockContent::HooksPassed { .. }
             | BlockContent::Approval { .. }
             | BlockContent::Answer { .. }
@@ -248,7 +248,7 @@ impl Replay<'_> {
         let parent = parent.or(self.speaker.as_ref()).cloned();
         let parent = parent.unwrap_or_else(|| MessageId::from(asked.id.as_str()));
         self.asked.push((key, asked.id.clone()));
-        self.conversation.put_call(&parent, asked);
+        self.transcript.put_call(&parent, asked);
         self.speaker = Some(parent);
     }
 
@@ -274,9 +274,9 @@ impl Replay<'_> {
     }
 
     fn piece(&mut self, id: &MessageId, text: &str, attached: &Attached, is_reasoning: bool) {
-        if self.conversation.message(id).is_none() {
+        if self.transcript.message(id).is_none() {
             let id = id.clone();
-            let _ = self.conversation.push(if is_reasoning {
+            let _ = self.transcript.push(if is_reasoning {
                 Message::Reasoning(ReasoningMessage {
                     id,
                     ..ReasoningMessage::default()
@@ -288,7 +288,7 @@ impl Replay<'_> {
                 })
             });
         }
-        let Some(message) = self.conversation.message_mut(id) else {
+        let Some(message) = self.transcript.message_mut(id) else {
             return;
         };
         match message {
@@ -300,23 +300,23 @@ impl Replay<'_> {
             // No run records text for other messages: the message stays as it is.
             _ => return,
         }
-        if let Some(message) = self.conversation.message_mut(id) {
+        if let Some(message) = self.transcript.message_mut(id) {
             attached.attach(message);
         }
     }
 
     /// Inserts a result after its call, in the order of the calls, whichever came first.
     fn answer(&mut self, result: Message) {
-        let is_there = match (self.conversation.message(result.id()), &result) {
+        let is_there = match (self.transcript.message(result.id()), &result) {
             (Some(Message::Tool(there)), Message::Tool(result)) => {
                 there.tool_call_id == result.tool_call_id
             }
             _ => false,
         };
         if is_there {
-            self.conversation.put(result);
+            self.transcript.put(result);
         } else {
-            self.conversation.insert_result(result);
+            self.transcript.insert_result(result);
         }
     }
 

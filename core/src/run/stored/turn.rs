@@ -1,7 +1,7 @@
 use super::SessionError;
-use crate::conversation::Conversation;
 use crate::event::Message;
 use crate::run::protocol::{Block, Outcome, TurnStatus};
+use crate::transcript::Transcript;
 use crate::{RunId, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -48,19 +48,19 @@ pub struct TurnHistory {
 impl TurnHistory {
     /// The history that a turn on `conversation` must be stored with, if there is anything in it.
     #[must_use]
-    pub fn of(conversation: &Conversation) -> Option<Self> {
-        let state = conversation.shared_state();
+    pub fn of(transcript: &Transcript) -> Option<Self> {
+        let state = transcript.shared_state();
         let has_state = state.as_object().is_none_or(|state| !state.is_empty());
-        (has_state || !conversation.messages().is_empty()).then(|| Self {
-            messages: conversation.messages().to_vec(),
+        (has_state || !transcript.messages().is_empty()).then(|| Self {
+            messages: transcript.messages().to_vec(),
             state: state.clone(),
         })
     }
 
     /// The conversation.
     #[must_use]
-    pub fn conversation(&self) -> Conversation {
-        Conversation::new(self.messages.clone()).with_shared_state(self.state.clone())
+    pub fn transcript(&self) -> Transcript {
+        Transcript::new(self.messages.clone()).with_shared_state(self.state.clone())
     }
 }
 

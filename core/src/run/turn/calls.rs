@@ -4,7 +4,6 @@
 //! which is recorded as a block. A call that cannot run is answered here, without the host.
 
 use super::Turn;
-use crate::conversation::{LiveCall, ToolCallStatus, shown_result};
 use crate::run::parts::call_digest;
 use crate::run::protocol::{
     Attached, BlockContent, Decision, EffectId, EffectStage, HookPlace, Incomplete, RunEvent,
@@ -14,6 +13,7 @@ use crate::tool::schema::CheckSteps;
 use crate::tool::{
     Arguments, Rejection, ToolFailure, ToolFailureKind, ToolResult, parse_arguments,
 };
+use crate::transcript::{LiveCall, ToolCallStatus, shown_result};
 use crate::{CallKey, MessageId};
 
 impl Turn {
@@ -25,16 +25,16 @@ impl Turn {
 
     /// The arguments of a call as the model wrote them.
     pub(super) fn written_arguments(&self, call: &LiveCall) -> &str {
-        let asked = self.conversation.tool_call(call);
+        let asked = self.transcript.tool_call(call);
         asked.map_or("", |call| &call.function.arguments)
     }
 
     pub(super) fn name_of(&self, key: CallKey) -> &str {
-        self.conversation.call(key).map_or("", |call| &call.name)
+        self.transcript.call(key).map_or("", |call| &call.name)
     }
 
     pub(super) fn begin_call(&mut self, key: CallKey, left: &mut CheckSteps) {
-        let Some(call) = self.conversation.call(key) else {
+        let Some(call) = self.transcript.call(key) else {
             return;
         };
         if self.stopped_calls.contains(&key) {
@@ -87,14 +87,14 @@ impl Turn {
 
     /// Returns whether the answer was cut off at the most tokens that it may have.
     fn ran_out_of_tokens(&self) -> bool {
-        let stop_reason = self.conversation.summary().stop_reason.as_deref();
+        let stop_reason = self.transcript.summary().stop_reason.as_deref();
         stop_reason.and_then(Incomplete::of) == Some(Incomplete::Length)
     }
 
     /// Returns whether the answer was cut off within the call's arguments: the call is the last item of the answer, and
     /// its arguments are missing or not valid JSON.
     fn is_cut_by_length(&self, call: &LiveCall, raw: &str) -> bool {
-        let is_last = self.conversation.calls().last().map(|last| last.key) == Some(call.key);
+        let is_last = self.transcript.calls().last().map(|last| last.key) == Some(call.key);
         let is_whole = !raw.trim().is_empty() && parse_arguments(raw).is_ok();
         is_last && !is_whole && self.ran_out_of_tokens()
     }
@@ -115,7 +115,7 @@ impl Turn {
     }
 
     pub(in crate::run) fn has_open_call(&self, key: CallKey) -> bool {
-        let call = self.conversation.call(key);
+        let call = self.transcript.call(key);
         call.is_some_and(|call| !call.status.is_final())
     }
 
@@ -153,7 +153,7 @@ impl Turn {
         key: CallKey,
         decision: &Decision,
     ) -> Result<(), Rejection> {
-        match (decision, self.conversation.call(key)) {
+        match (decision, self.transcript.call(key)) {
             (Decision::Edited { arguments }, Some(call)) => self
                 .setup
                 .config()
@@ -177,7 +177,7 @@ impl Turn {
         match decision {
             Decision::Granted => self.run_call(key),
             Decision::Edited { arguments } => {
-                if let Some(call) = self.conversation.call_mut(key) {
+                if let Some(call) = self.transcript.call_mut(key) {
                     call.edited = Some(arguments);
                 }
                 self.run_call(key);
@@ -192,7 +192,7 @@ impl Turn {
 
     /// Returns whether the call has this `status`.
     pub(in crate::run) fn is_call(&self, key: CallKey, status: ToolCallStatus) -> bool {
-        let call = self.conversation.call(key);
+        let call = self.transcript.call(key);
         call.is_some_and(|call| call.status == status)
     }
 
@@ -202,13 +202,13 @@ impl Turn {
         self.end_hooks(key);
         self.answered(EffectId::Tool(key));
         let Some(call) = self
-            .conversation
+            .transcript
             .call(key)
             .filter(|call| !call.status.is_final())
         else {
             return;
         };
-        let calls = self.conversation.calls();
+        let calls = self.transcript.calls();
         let index = calls.iter().position(|call| call.key == key).unwrap_or(0);
         let block = BlockContent::ToolResult {
             call: key,
@@ -239,7 +239,7 @@ impl Turn {
     }
 
     fn set_status(&mut self, key: CallKey, status: ToolCallStatus, result: Option<ToolResult>) {
-        let Some(call) = self.conversation.call_mut(key) else {
+        let Some(call) = self.transcript.call_mut(key) else {
             return;
         };
         call.status = status;
@@ -257,10 +257,10 @@ impl Turn {
     /// The call as the host is given it. Its arguments were checked when the round began; the tools may have changed
     /// since, if the run was stored in between, but the call is given out all the same, so that it gets an answer.
     pub(in crate::run) fn invocation(&self, key: CallKey) -> Option<ToolInvocation> {
-        let call = self.conversation.call(key)?;
+        let call = self.transcript.call(key)?;
         let raw = call.edited.clone().or_else(|| call.changed.clone());
         let raw = raw.or_else(|| {
-            let call = self.conversation.tool_call(call)?;
+            let call = self.transcript.tool_call(call)?;
             Some(call.function.arguments.clone())
         });
         let raw = raw.unwrap_or_default();

@@ -32,7 +32,7 @@ fn canon(turn: &Turn, state: StateKind, abstraction: &Abstraction, out: &mut imp
     // Every field is named, so that a new one makes its author decide.
     let Turn {
         setup,
-        conversation,
+        transcript,
         id,
         ids,
         parent_run_id,
@@ -72,7 +72,7 @@ fn canon(turn: &Turn, state: StateKind, abstraction: &Abstraction, out: &mut imp
     if abstraction.history {
         canon_calls(turn, state, abstraction, out);
     } else {
-        json(conversation, out);
+        json(transcript, out);
         json(&(id, ids, parent_run_id, resume, budget.usage()), out);
         json(&(beginnings, hop_state), out);
     }
@@ -157,12 +157,12 @@ fn canon_clocks(clocks: &Clocks, abstraction: &Abstraction, out: &mut impl Hashe
 /// Feeds the parts of the calls and the answer that still matter to the run, instead of the complete conversation.
 fn canon_calls(turn: &Turn, state: StateKind, abstraction: &Abstraction, out: &mut impl Hasher) {
     let Turn {
-        conversation,
+        transcript,
         recorder,
         hop,
         ..
     } = turn;
-    for call in conversation.calls() {
+    for call in transcript.calls() {
         (call.key, &call.name).hash(out);
         if call.status.is_final() && abstraction.results {
             u8::MAX.hash(out);
@@ -171,11 +171,11 @@ fn canon_calls(turn: &Turn, state: StateKind, abstraction: &Abstraction, out: &m
         call.status.hash(out);
         (&call.edited, &call.changed).hash(out);
         json(&call.result, out);
-        if let Some(asked) = conversation.tool_call(call) {
+        if let Some(asked) = transcript.tool_call(call) {
             asked.function.arguments.hash(out);
         }
     }
-    let summary = conversation.summary();
+    let summary = transcript.summary();
     json(&(&summary.outcome, &summary.failure), out);
     // The answer's text decides whether it is the typed one.
     if turn.expects_output() {

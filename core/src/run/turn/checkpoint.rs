@@ -5,11 +5,11 @@
 //! a checkpoint continues exactly as the turn that wrote the checkpoint.
 
 use super::Turn;
-use crate::conversation::{Conversation, MessagePart, Misfit, Outline, Row, result_shown_as};
 use crate::event::Message;
 use crate::run::parts::Effects;
 use crate::run::protocol::{Block, ChangedRequest, EffectStage};
 use crate::run::stored::Rebuilt;
+use crate::transcript::{MessagePart, Misfit, Outline, Row, Transcript, result_shown_as};
 use crate::{CallKey, MessageId, RunId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -45,11 +45,11 @@ impl Turn {
     pub(in crate::run) fn once_stored(&self) -> (Self, Basis<'_>) {
         let is_writing = self.effects.given_write().is_some();
         let stored = self.recorder.stored_blocks(is_writing);
-        let (conversation, outline) = self.conversation.outline(self.recorder.is_state_new());
+        let (transcript, outline) = self.transcript.outline(self.recorder.is_state_new());
         let basis = self.basis(stored, outline);
         // Every field is named, so that a new one makes its author decide.
         let turn = Self {
-            conversation,
+            transcript,
             effects: self.effects_once_stored(stored),
             recorder: self.recorder.once_stored(is_writing),
             // The basis has these.
@@ -103,8 +103,8 @@ impl Turn {
             blocks: stored,
             outline,
             messages: self.recorder.unrecorded(&self.stream_of()),
-            left_out: self.conversation.rows_of_ids(self.window.left_out()),
-            changed_messages: changed.map(|messages| self.conversation.rows_of_messages(messages)),
+            left_out: self.transcript.rows_of_ids(self.window.left_out()),
+            changed_messages: changed.map(|messages| self.transcript.rows_of_messages(messages)),
             has_hop_state: self.hop_state.is_some(),
         }
     }
@@ -121,7 +121,7 @@ impl Turn {
 
     /// The calls whose results are in blocks, and not in the conversation yet.
     pub(in crate::run) fn live_results(&self, basis: &Basis<'_>) -> BTreeSet<CallKey> {
-        let calls = self.conversation.recorded_calls(&basis.outline);
+        let calls = self.transcript.recorded_calls(&basis.outline);
         calls.map(|call| call.key).collect()
     }
 
@@ -135,7 +135,7 @@ impl Turn {
         rebuilt: Rebuilt,
     ) -> Result<(), Misfit> {
         let Rebuilt {
-            conversation,
+            transcript,
             mut results,
         } = rebuilt;
         for key in self.live_results(&basis) {
@@ -144,22 +144,22 @@ impl Turn {
                     "no block has the result of the call {key:?}"
                 )));
             };
-            if let Some(call) = self.conversation.call_mut(key) {
+            if let Some(call) = self.transcript.call_mut(key) {
                 call.result = Some(result_shown_as(call, stored.content, stored.failure));
             }
         }
         if basis.has_hop_state {
-            self.hop_state = Some(conversation.shared_state().clone());
+            self.hop_state = Some(transcript.shared_state().clone());
         }
-        let outline: Conversation = std::mem::take(&mut self.conversation);
+        let outline: Transcript = std::mem::take(&mut self.transcript);
         let is_whole = !self.recorder.streams();
-        self.conversation = outline.fill(conversation, basis.outline, basis.messages, is_whole)?;
+        self.transcript = outline.fill(transcript, basis.outline, basis.messages, is_whole)?;
         let left_out = self
-            .conversation
+            .transcript
             .of_rows(basis.left_out, |message| message.id().clone())?;
         self.window = self.window.leaving_out(left_out);
         if let Some(rows) = basis.changed_messages {
-            let messages = self.conversation.of_rows(rows, Message::clone)?;
+            let messages = self.transcript.of_rows(rows, Message::clone)?;
             self.changed_request.messages = Some(messages);
         }
         Ok(())

@@ -4,13 +4,13 @@
 //! call was not run.
 
 use super::Turn;
-use crate::conversation::ToolCallStatus;
 use crate::event::Message;
 use crate::run::protocol::{
     BlockContent, HookMoment, NOT_RUN, RunEvent, ToolCallUpdate, asked, has_result, is_new,
     mark_as_cut, mark_as_refused, not_run,
 };
 use crate::tool::{ToolFailure, ToolFailureKind};
+use crate::transcript::ToolCallStatus;
 use crate::{CallKey, ToolCallId};
 
 impl Turn {
@@ -18,7 +18,7 @@ impl Turn {
     pub(in crate::run) fn new_of(&self, shown: Vec<Message>) -> Vec<Message> {
         let shown = shown.into_iter();
         shown
-            .filter(|message| is_new(&self.conversation, message))
+            .filter(|message| is_new(&self.transcript, message))
             .collect()
     }
 
@@ -47,25 +47,25 @@ impl Turn {
     /// Marks the messages of the stream.
     fn mark_stream_as_cut(&mut self) {
         let start = self.stream_start();
-        let brought = self.conversation.messages().iter().skip(start);
+        let brought = self.transcript.messages().iter().skip(start);
         let ids: Vec<_> = brought.map(|message| message.id().clone()).collect();
         for id in ids {
-            if let Some(message) = self.conversation.message_mut(&id) {
+            if let Some(message) = self.transcript.message_mut(&id) {
                 mark_as_cut(message);
             }
         }
     }
 
     fn put_shown(&mut self, message: Message) {
-        self.conversation.put(message.clone());
+        self.transcript.put(message.clone());
         let message = Box::new(message);
         self.record(BlockContent::Message { message });
     }
 
     /// A result for a call that has none, and that the run knows nothing of.
     fn put_not_run(&mut self, index: u32, call: ToolCallId, name: String) {
-        let is_known = self.conversation.call_by_id(&call).is_some();
-        if is_known || has_result(&self.conversation, &call) {
+        let is_known = self.transcript.call_by_id(&call).is_some();
+        if is_known || has_result(&self.transcript, &call) {
             return;
         }
         let failure = ToolFailure::new(ToolFailureKind::Cancelled, NOT_RUN);

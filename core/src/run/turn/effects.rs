@@ -82,7 +82,7 @@ impl Turn {
             EffectId::Open { .. } => self.clocks.set(TimerKey::Silence, timeouts.silence),
             EffectId::Tool(call) => {
                 let own = self
-                    .conversation
+                    .transcript
                     .call(call)
                     .and_then(|call| self.setup.config().tools.get(&call.name)?.timeout);
                 self.clocks.set(TimerKey::Tool(call), own.or(timeouts.tool));

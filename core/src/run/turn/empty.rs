@@ -17,7 +17,7 @@ impl Turn {
         if self.setup.config().endpoint.dialect == Dialect::AgUi {
             return false;
         }
-        let mut brought = self.conversation.messages().iter();
+        let mut brought = self.transcript.messages().iter();
         let is_blank = |message: &Message| match message {
             Message::Reasoning(_) => true,
             Message::Assistant(said) => {

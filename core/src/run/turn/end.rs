@@ -49,7 +49,7 @@ impl Turn {
         self.record_usage();
         self.recorder.close();
         for message in self.steering.take() {
-            let reason = match self.conversation.message(message.id()) {
+            let reason = match self.transcript.message(message.id()) {
                 Some(_) => SteeringRefusal::DuplicateId,
                 None => SteeringRefusal::TurnOver,
             };

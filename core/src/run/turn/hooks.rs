@@ -5,13 +5,13 @@
 
 use super::Turn;
 use crate::CallKey;
-use crate::conversation::ToolCallStatus;
 use crate::event::MessageContent;
 use crate::run::protocol::{
     BlockContent, ChangedRequest, EffectId, Failure, HookAnswer, HookMoment, HookPlace,
     HookSubject, HookedAnswer, HookedResult, RunEvent, mark_as_refused,
 };
 use crate::tool::{ToolFailure, ToolFailureKind, ToolResult};
+use crate::transcript::ToolCallStatus;
 
 /// The consequence of a hook's answer.
 pub(in crate::run) enum Hooked {
@@ -65,7 +65,7 @@ impl Turn {
             }),
             HookPlace::Call(key) => HookSubject::Call(self.invocation(key)?),
             HookPlace::Result(key) => {
-                let held = self.conversation.call(key)?.result.as_ref();
+                let held = self.transcript.call(key)?.result.as_ref();
                 let (content, is_error) = match held? {
                     Ok(output) => (output.content.clone(), false),
                     Err(failure) => (MessageContent::Text(failure.message.clone()), true),
@@ -109,12 +109,12 @@ impl Turn {
                     let reason = format!("the arguments that it gave do not fit: {rejection}");
                     return Hooked::Over(self.hook_refuses(place, hook, reason));
                 }
-                if let Some(call) = self.conversation.call_mut(key) {
+                if let Some(call) = self.transcript.call_mut(key) {
                     call.changed = Some(arguments);
                 }
             }
             (HookAnswer::ChangeResult { output }, HookPlace::Result(key)) => {
-                if let Some(call) = self.conversation.call_mut(key) {
+                if let Some(call) = self.transcript.call_mut(key) {
                     call.result = Some(Ok(output));
                 }
             }
@@ -154,7 +154,7 @@ impl Turn {
         let hook = self.hook_name(hook).to_owned();
         let tool_call_id = match place {
             HookPlace::Call(key) | HookPlace::Result(key) => {
-                self.conversation.call(key).map(|call| call.id.clone())
+                self.transcript.call(key).map(|call| call.id.clone())
             }
             HookPlace::Request { .. } | HookPlace::Answer { .. } => None,
         };
@@ -218,7 +218,7 @@ impl Turn {
         }
         self.end_questions(key);
         self.answered(EffectId::Tool(key));
-        if let Some(call) = self.conversation.call_mut(key) {
+        if let Some(call) = self.transcript.call_mut(key) {
             call.result = Some(result);
         }
         self.ask_hooks(HookPlace::Result(key));
@@ -226,7 +226,7 @@ impl Turn {
 
     /// Returns whether the tool has given a result that hooks are still to look at.
     pub(in crate::run) fn holds_result(&self, key: CallKey) -> bool {
-        let call = self.conversation.call(key);
+        let call = self.transcript.call(key);
         call.is_some_and(|call| !call.status.is_final() && call.result.is_some())
     }
 
@@ -234,7 +234,7 @@ impl Turn {
     pub(in crate::run) fn hooks_passed(&mut self, place: HookPlace) {
         match place {
             HookPlace::Call(key) if self.is_call(key, ToolCallStatus::Pending) => {
-                let call = self.conversation.call(key);
+                let call = self.transcript.call(key);
                 let arguments = call.and_then(|call| call.changed.clone());
                 // The tool is not to begin before it is stored that it has.
                 self.record(BlockContent::HooksPassed {
@@ -245,7 +245,7 @@ impl Turn {
             }
             HookPlace::Result(key) => {
                 let held = self
-                    .conversation
+                    .transcript
                     .call(key)
                     .and_then(|call| call.result.clone());
                 if let Some(result) = held {
@@ -264,7 +264,7 @@ impl Turn {
     /// Returns the text of an answer that the hooks inspect.
     fn text_to_review(&self) -> String {
         let typed = self.final_calls().first().and_then(|call| {
-            let call = self.conversation.call(*call)?;
+            let call = self.transcript.call(*call)?;
             Some(self.written_arguments(call).to_owned())
         });
         match (typed, self.answer_text()) {
@@ -277,7 +277,7 @@ impl Turn {
     /// The answer of a stream that is over was refused, or no hook could look at it: the model is not sent it again.
     pub(in crate::run) fn refuse_answer(&mut self) {
         for message in self.mark_as_refused() {
-            let message = self.conversation.message(&message).cloned();
+            let message = self.transcript.message(&message).cloned();
             if let Some(message) = message.map(Box::new) {
                 self.record(BlockContent::Message { message });
             }
@@ -289,17 +289,9 @@ impl Turn {
         if !self.has_hook(HookMoment::AfterAnswer) {
             return Vec::new();
         }
-        let brought = self
-            .conversation
-            .messages()
-            .iter()
-            .skip(self.answer_start());
+        let brought = self.transcript.messages().iter().skip(self.answer_start());
         let mut ids: Vec<_> = brought.map(|message| message.id().clone()).collect();
-        ids.retain(|id| {
-            self.conversation
-                .message_mut(id)
-                .is_some_and(mark_as_refused)
-        });
+        ids.retain(|id| self.transcript.message_mut(id).is_some_and(mark_as_refused));
         ids
     }
 }

@@ -34,11 +34,11 @@ use super::protocol::{
     BlockContent, ChangedRequest, RunConfig, RunEvent, Start, SteeringRefusal, TurnOptions,
     TurnStatus,
 };
-use crate::conversation::Conversation;
 use crate::dialect::{HopIds, Offer, Resumption};
 use crate::event::{Message, ResumeEntry, TokenUsage};
 use crate::pipeline::Pipeline;
 use crate::tool::PartialArguments;
+use crate::transcript::Transcript;
 use crate::{CallKey, RunId, ThreadId, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -53,7 +53,7 @@ pub(super) struct Turn {
         skip_serializing_if = "Setup::has_no_options"
     )]
     setup: Setup,
-    conversation: Conversation,
+    transcript: Transcript,
     /// The turn: the run id of hop 0.
     id: RunId,
     ids: HopIds,
@@ -97,10 +97,10 @@ pub(super) struct Turn {
 }
 
 impl Turn {
-    pub(super) fn new(config: Arc<RunConfig>, thread_id: ThreadId, history: Conversation) -> Self {
+    pub(super) fn new(config: Arc<RunConfig>, thread_id: ThreadId, history: Transcript) -> Self {
         let mut turn = Self {
             setup: Setup::new(config),
-            conversation: history,
+            transcript: history,
             id: RunId::default(),
             ids: HopIds {
                 thread_id,
@@ -147,11 +147,11 @@ impl Turn {
     fn set_up_presenter(&mut self) {
         let final_tool = self.final_tool().map(str::to_owned);
         let presenter = &mut self.presenter;
-        presenter.read_arguments(self.setup.config(), &self.conversation);
+        presenter.read_arguments(self.setup.config(), &self.transcript);
         presenter.read_output(
             self.setup.config().output.as_ref(),
             final_tool,
-            &self.conversation,
+            &self.transcript,
         );
         presenter.show_text(self.setup.config().text);
     }
@@ -167,11 +167,11 @@ impl Turn {
         self.resume = start.resume;
         let message = start.message;
         if let Some(message) = &message {
-            self.conversation.make_way_for(message);
+            self.transcript.make_way_for(message);
         }
-        let twice = message.and_then(|message| self.conversation.push(message).err());
+        let twice = message.and_then(|message| self.transcript.push(message).err());
         self.recorder = Recorder::new(self.setup.config().durability);
-        self.beginnings.begin_turn(&self.conversation);
+        self.beginnings.begin_turn(&self.transcript);
         self.clocks.begin_turn(self.setup.config().timeouts.turn);
         let thread_id = self.ids.thread_id.clone();
         self.event(RunEvent::Started {
@@ -213,15 +213,15 @@ impl Turn {
         self.network.count_from(0);
         self.access.accepted();
         self.changed_request = ChangedRequest::default();
-        self.conversation.begin_hop(hop);
+        self.transcript.begin_hop(hop);
         self.take_steering_in();
         self.typed.begin_hop();
         self.empty.begin_hop();
         self.presenter.begin_hop(hop);
         self.recorder.begin_hop();
-        self.beginnings.begin_hop(&self.conversation);
+        self.beginnings.begin_hop(&self.transcript);
         let is_resumed = self.setup.config().endpoint.quirks.resumption != Resumption::Never;
-        self.hop_state = is_resumed.then(|| self.conversation.shared_state().clone());
+        self.hop_state = is_resumed.then(|| self.transcript.shared_state().clone());
     }
 
     /// Sets the id of this hop's own run, which continues the one before.
@@ -269,12 +269,12 @@ impl Turn {
         self.setup.config()
     }
 
-    pub(super) fn conversation(&self) -> &Conversation {
-        &self.conversation
+    pub(super) fn transcript(&self) -> &Transcript {
+        &self.transcript
     }
 
-    pub(super) fn into_conversation(self) -> Conversation {
-        self.conversation
+    pub(super) fn into_transcript(self) -> Transcript {
+        self.transcript
     }
 
     /// The turn: the run id of its first hop.
@@ -354,7 +354,7 @@ impl Turn {
 
     /// The text since the last user message as the user is shown it.
     pub(super) fn shown_text(&self) -> String {
-        self.setup.config().text.shown(&self.conversation)
+        self.setup.config().text.shown(&self.transcript)
     }
 
     /// Returns the index of the first message of the hop's stream.
@@ -364,12 +364,12 @@ impl Turn {
 
     /// Returns the number of messages in the hop's first request, if its last one is still there.
     pub(super) fn hop_start(&self) -> Option<usize> {
-        self.beginnings.hop().position(&self.conversation)
+        self.beginnings.hop().position(&self.transcript)
     }
 
     /// The user types during the turn.
     pub(super) fn steer(&mut self, message: Message) {
-        if let Err((message, reason)) = self.steering.add(message, &self.conversation) {
+        if let Err((message, reason)) = self.steering.add(message, &self.transcript) {
             self.refuse_steering(message, reason);
         }
     }
@@ -380,7 +380,7 @@ impl Turn {
 
     /// Returns whether the user has typed a message for the next hop to answer.
     pub(super) fn is_steered(&self) -> bool {
-        self.steering.has_new(&self.conversation)
+        self.steering.has_new(&self.transcript)
     }
 
     /// Takes the messages that the user has typed meanwhile into the new hop's request.
@@ -388,7 +388,7 @@ impl Turn {
         for message in self.steering.take() {
             let message_id = message.id().clone();
             // An agent may have brought a message of the same id meanwhile.
-            if self.conversation.message(&message_id).is_some() {
+            if self.transcript.message(&message_id).is_some() {
                 self.refuse_steering(Box::new(message), SteeringRefusal::DuplicateId);
                 continue;
             }
@@ -396,7 +396,7 @@ impl Turn {
                 message: Box::new(message.clone()),
             });
             // Its id was just looked for.
-            let _ = self.conversation.push(message);
+            let _ = self.transcript.push(message);
             let hop = self.hop;
             self.event(RunEvent::SteeringTaken { message_id, hop });
         }

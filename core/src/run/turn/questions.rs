@@ -4,12 +4,12 @@
 
 use super::Turn;
 use crate::CallKey;
-use crate::conversation::ToolCallStatus;
 use crate::run::protocol::{
     BlockContent, Effect, EffectId, MOST_MESSAGE, Misuse, Question, QuestionError, RunEvent,
     TimerKey, ToolPartialResult, ToolProgress, UserAnswer,
 };
 use crate::tool::ToolOutput;
+use crate::transcript::ToolCallStatus;
 
 impl Turn {
     pub(in crate::run) fn tool_progress(
@@ -18,7 +18,7 @@ impl Turn {
         fraction: Option<f64>,
         message: Option<String>,
     ) {
-        let Some(call) = self.conversation.call(key) else {
+        let Some(call) = self.transcript.call(key) else {
             return;
         };
         let progress = ToolProgress {
@@ -35,7 +35,7 @@ impl Turn {
     }
 
     pub(in crate::run) fn tool_partial_result(&mut self, key: CallKey, output: ToolOutput) {
-        if let Some(call) = self.conversation.call(key) {
+        if let Some(call) = self.transcript.call(key) {
             let partial = ToolPartialResult {
                 call: key,
                 tool_call_id: call.id.clone(),
@@ -141,7 +141,7 @@ impl Turn {
     /// The host died while the tool ran, which is run again.
     pub(in crate::run) fn run_again(&mut self, key: CallKey) {
         self.questions.begin_again(key);
-        if let Some(call) = self.conversation.call_mut(key) {
+        if let Some(call) = self.transcript.call_mut(key) {
             call.restarts = call.restarts.saturating_add(1);
         }
     }

@@ -4,13 +4,13 @@
 //! recorded in the order of the calls.
 
 use super::Turn;
-use crate::conversation::ToolCallStatus;
 use crate::event::{Interrupt, RunOutcome};
 use crate::run::parts::{Repeated, call_digest};
 use crate::run::protocol::EffectStage;
 use crate::run::protocol::{EffectId, Failure, LimitPolicy, Outcome, TurnLimit};
 use crate::tool::schema::CheckSteps;
 use crate::tool::{ToolFailure, ToolFailureKind};
+use crate::transcript::ToolCallStatus;
 use crate::{CallKey, MessageId};
 
 /// The next step after the end of a stream or a call.
@@ -26,7 +26,7 @@ pub(in crate::run) enum Next {
 impl Turn {
     /// Returns whether the stream asked for calls that have no result.
     pub(in crate::run) fn has_open_calls(&self) -> bool {
-        self.conversation
+        self.transcript
             .calls()
             .iter()
             .any(|call| !call.status.is_final())
@@ -34,19 +34,19 @@ impl Turn {
 
     /// An AG-UI agent may name the calls that are left to the client: the others are its own.
     pub(in crate::run) fn leave_foreign_calls(&mut self) {
-        let ids = match &self.conversation.summary().outcome {
+        let ids = match &self.transcript.summary().outcome {
             Some(RunOutcome::Success {
                 pending_tool_call_ids: Some(ids),
             }) if !ids.is_empty() => ids.clone(),
             _ => return self.adopt_brought_calls(),
         };
-        for call in self.conversation.calls_mut() {
+        for call in self.transcript.calls_mut() {
             if !ids.contains(&call.id) && !call.status.is_final() {
                 call.status = ToolCallStatus::Completed;
             }
         }
         for id in &ids {
-            if !self.conversation.adopt_call(id) {
+            if !self.transcript.adopt_call(id) {
                 let message = format!(
                     "the agent leaves the call `{id}` to the client, but the conversation has no such call"
                 );
@@ -58,10 +58,10 @@ impl Turn {
     /// Adopts calls that an agent from before 1.0 leaves to the app without naming them: those of the app's tools that
     /// only the agent's snapshot brought.
     fn adopt_brought_calls(&mut self) {
-        for id in self.conversation.take_brought_calls() {
-            let call = self.conversation.call_of_history(&id);
+        for id in self.transcript.take_brought_calls() {
+            let call = self.transcript.call_of_history(&id);
             if call.is_some_and(|(_, call)| self.has_tool(&call.function.name)) {
-                self.conversation.adopt_call(&id);
+                self.transcript.adopt_call(&id);
             }
         }
     }
@@ -72,7 +72,7 @@ impl Turn {
         let tools = self.setup.config().tools.clone();
         let final_tool = self.final_tool().map(str::to_owned);
         let final_tool = final_tool.as_ref();
-        for call in self.conversation.calls_mut() {
+        for call in self.transcript.calls_mut() {
             let is_asked =
                 |interrupt: &Interrupt| interrupt.tool_call_id.as_ref() == Some(&call.id);
             let is_foreign = tools.get(&call.name).is_none() && final_tool != Some(&call.name);
@@ -144,7 +144,7 @@ impl Turn {
     /// Stops the turn's clock while the user is asked, or while only deferred results are missing; starts it otherwise.
     pub(in crate::run) fn set_turn_clock(&mut self) {
         let has = |status| {
-            let mut calls = self.conversation.calls().iter();
+            let mut calls = self.transcript.calls().iter();
             calls.any(|call| call.status == status)
         };
         let waits = has(ToolCallStatus::AwaitingApproval)
@@ -175,19 +175,19 @@ impl Turn {
 
     /// The results of the round go into the history, in the order of the calls.
     pub(in crate::run) fn settle_round(&mut self) {
-        if self.conversation.calls().is_empty() {
+        if self.transcript.calls().is_empty() {
             return;
         }
         // Results may go in between messages: what still waits for the host must not lose its place.
-        self.presenter.moving(&self.conversation);
+        self.presenter.moving(&self.transcript);
         let run_id = self.ids.run_id.clone();
-        self.conversation
+        self.transcript
             .settle(|index| MessageId::of_result(&run_id, index));
         self.presenter.forget_arguments();
     }
 
     pub(super) fn open_calls(&self) -> Vec<CallKey> {
-        self.conversation
+        self.transcript
             .calls()
             .iter()
             .filter(|call| !call.status.is_final())
@@ -197,7 +197,7 @@ impl Turn {
 
     /// Counts a call that is about to begin.
     fn count_call(&mut self, key: CallKey) -> Repeated {
-        let Some(call) = self.conversation.call(key) else {
+        let Some(call) = self.transcript.call(key) else {
             return Repeated::Run;
         };
         let digest = call_digest(&call.name, self.written_arguments(call));

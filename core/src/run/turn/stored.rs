@@ -3,8 +3,8 @@
 //! Owns no field and changes nothing. A turn that passes keeps the invariants of a turn that was never stored.
 
 use super::Turn;
-use crate::conversation::{LiveCall, ToolCallStatus};
 use crate::run::protocol::{EffectId, EffectStage, HookPlace, StateKind, TimerKey};
+use crate::transcript::{LiveCall, ToolCallStatus};
 
 /// The reason why a stored turn cannot continue.
 type Fault = &'static str;
@@ -44,7 +44,7 @@ impl Turn {
                 holds(attempt == Some(of), "a request of another try")?;
             }
         }
-        let calls = self.conversation.calls();
+        let calls = self.transcript.calls();
         let is_twice =
             |(at, one): (usize, &LiveCall)| calls[..at].iter().any(|it| it.key == one.key);
         holds(
@@ -135,7 +135,7 @@ impl Turn {
                     && self.output_to_decode().is_some()
             }
             StateKind::ExecutingTools => {
-                let open = self.conversation.calls().iter();
+                let open = self.transcript.calls().iter();
                 let mut open = open.filter(|call| !call.status.is_final()).peekable();
                 open.peek().is_some()
                     && open.all(|call| {

@@ -5,7 +5,6 @@
 
 use super::Turn;
 use crate::CallKey;
-use crate::conversation::{Applied, Conversation};
 use crate::dialect::{HopIds, Resumption};
 use crate::event::{
     Event, EventRef, Finding, Message, ReasoningEnd, ReasoningMessageEnd, TextMessageEnd,
@@ -13,6 +12,7 @@ use crate::event::{
 use crate::pipeline::{Listener, Pipeline, StreamEnd};
 use crate::run::parts::{Answer, Presenter, Reading, StreamNotes, StreamOf};
 use crate::run::protocol::{Failure, Incomplete, Outcome, RunEvent, TimerKey};
+use crate::transcript::{Applied, Transcript};
 use std::time::Duration;
 
 /// The parts that are notified of a stream's changes to the conversation.
@@ -23,13 +23,13 @@ struct Listeners<'a> {
 
 impl Listener for Listeners<'_> {
     #[inline]
-    fn applied(&mut self, event: EventRef<'_>, applied: &Applied, conversation: &Conversation) {
-        self.notes.applied(event, applied, conversation);
-        self.presenter.applied(event, applied, conversation);
+    fn applied(&mut self, event: EventRef<'_>, applied: &Applied, transcript: &Transcript) {
+        self.notes.applied(event, applied, transcript);
+        self.presenter.applied(event, applied, transcript);
     }
 
-    fn moving(&mut self, conversation: &Conversation) {
-        self.presenter.moving(conversation);
+    fn moving(&mut self, transcript: &Transcript) {
+        self.presenter.moving(transcript);
     }
 
     fn warning(&mut self, message: &str) {
@@ -78,7 +78,7 @@ impl Turn {
             presenter: &mut self.presenter,
             notes: self.recorder.notes(),
         };
-        let reading = answer.receive(bytes, &mut self.conversation, &mut listeners);
+        let reading = answer.receive(bytes, &mut self.transcript, &mut listeners);
         self.note_stream();
         match reading {
             Reading::Open => self.clocks.stop(TimerKey::Closing),
@@ -100,26 +100,21 @@ impl Turn {
             presenter: &mut self.presenter,
             notes: self.recorder.notes(),
         };
-        answer.end(&mut self.conversation, &mut listeners)
+        answer.end(&mut self.transcript, &mut listeners)
     }
 
     pub(super) fn stream_of(&self) -> StreamOf<'_> {
         let tools = &self.setup.config().tools;
-        StreamOf::new(
-            self.hop,
-            &self.conversation,
-            tools,
-            self.beginnings.stream(),
-        )
+        StreamOf::new(self.hop, &self.transcript, tools, self.beginnings.stream())
     }
 
     /// Records the stream's changes, or notes them for the stream's end.
     #[inline]
     fn note_stream(&mut self) {
-        let kept = self.conversation.take_rewritten();
+        let kept = self.transcript.take_rewritten();
         let tools = &self.setup.config().tools;
         let begins = self.beginnings.stream();
-        let stream = StreamOf::new(self.hop, &self.conversation, tools, begins);
+        let stream = StreamOf::new(self.hop, &self.transcript, tools, begins);
         self.recorder.note_stream(&stream, kept);
     }
 
@@ -129,12 +124,12 @@ impl Turn {
         self.resume.clear();
         self.broken_stream = None;
         let endpoint = &self.setup.config().endpoint;
-        self.conversation.price_usage(|usage| endpoint.cost(usage));
-        self.budget.count_usage(&self.conversation.summary().usage);
+        self.transcript.price_usage(|usage| endpoint.cost(usage));
+        self.budget.count_usage(&self.transcript.summary().usage);
         self.note_stream();
         let tools = &self.setup.config().tools;
         let begins = self.beginnings.stream();
-        let stream = StreamOf::new(self.hop, &self.conversation, tools, begins);
+        let stream = StreamOf::new(self.hop, &self.transcript, tools, begins);
         self.recorder.record_stream(&stream);
         // No stream of this hop is opened again.
         self.hop_state = None;
@@ -142,7 +137,7 @@ impl Turn {
     }
 
     pub(super) fn record_usage(&mut self) {
-        let usage = &self.conversation.summary().usage;
+        let usage = &self.transcript.summary().usage;
         self.recorder.record_usage(self.hop, usage);
     }
 
@@ -151,8 +146,8 @@ impl Turn {
     /// message that has ended is content, after which no stream is requested again.
     pub(in crate::run) fn drop_stream(&mut self) {
         let start = self.stream_start();
-        self.presenter.moving(&self.conversation);
-        for message in self.conversation.drop_empty_stream(start) {
+        self.presenter.moving(&self.transcript);
+        for message in self.transcript.drop_empty_stream(start) {
             let message_id = message.id().clone();
             let common = None;
             if let Message::Reasoning(_) = message {
@@ -219,13 +214,13 @@ impl Turn {
     pub(in crate::run) fn asked_state(&self) -> &serde_json::Value {
         match (&self.broken_stream, &self.hop_state) {
             (Some(_), Some(state)) => state,
-            _ => self.conversation.shared_state(),
+            _ => self.transcript.shared_state(),
         }
     }
 
     /// Returns all messages that the hop's request may carry, without those that came from a stream to be resumed.
     pub(in crate::run) fn asked_messages(&self) -> &[Message] {
-        let messages = self.conversation.messages();
+        let messages = self.transcript.messages();
         let end = match self.broken_stream {
             Some(_) => self.hop_start(),
             None => None,
@@ -235,20 +230,20 @@ impl Turn {
 
     /// Notes that the user stops a call that the model has asked for: the call will not run.
     pub(in crate::run) fn stop_before_it_begins(&mut self, call: CallKey) {
-        if self.conversation.call(call).is_some() && !self.stopped_calls.contains(&call) {
+        if self.transcript.call(call).is_some() && !self.stopped_calls.contains(&call) {
             self.stopped_calls.push(call);
         }
     }
 
     /// Returns the failure that the provider gives as the stop reason, if it is one.
     pub(in crate::run) fn failure_of_stop(&self) -> Option<Failure> {
-        let stop_reason = self.conversation.summary().stop_reason.as_deref();
+        let stop_reason = self.transcript.summary().stop_reason.as_deref();
         stop_reason.and_then(Failure::of_stop)
     }
 
     /// Returns whether the provider has only paused, and continues when its answer is sent back: another round.
     pub(in crate::run) fn is_paused(&self) -> bool {
-        let stop_reason = self.conversation.summary().stop_reason.as_deref();
+        let stop_reason = self.transcript.summary().stop_reason.as_deref();
         let dialect = self.setup.config().endpoint.dialect;
         self.setup.config().limits.continue_after_tools
             && stop_reason.is_some_and(|reason| dialect.pauses_with(reason))
@@ -256,8 +251,8 @@ impl Turn {
 
     /// Returns the turn's outcome with the answer that has just ended.
     pub(in crate::run) fn answered_outcome(&self) -> Outcome {
-        let stop_reason = self.conversation.summary().stop_reason.as_deref();
-        let brought = self.conversation.messages().iter();
+        let stop_reason = self.transcript.summary().stop_reason.as_deref();
+        let brought = self.transcript.messages().iter();
         let refuses = |message: &Message| {
             let metadata = message.metadata();
             metadata.is_some_and(|metadata| metadata.contains_key("refusal"))

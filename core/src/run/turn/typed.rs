@@ -5,12 +5,12 @@
 use super::Turn;
 use super::rounds::Next;
 use crate::CallKey;
-use crate::conversation::ToolCallStatus;
 use crate::event::Message;
 use crate::run::protocol::{
     BlockContent, EffectId, Failure, Incomplete, Outcome, RunEvent, correction,
 };
 use crate::tool::{ToolFailure, ToolFailureKind};
+use crate::transcript::ToolCallStatus;
 use serde_json::Value;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -57,7 +57,7 @@ impl Turn {
     /// Returns the turn's outcome if its answer is incomplete and cannot be read; the model is not at fault.
     pub(in crate::run) fn cut_output(&self) -> Option<Outcome> {
         let &call = self.final_calls().first()?;
-        let live = self.conversation.call(call)?;
+        let live = self.transcript.call(call)?;
         let outcome = self.answered_outcome();
         let is_cut = matches!(
             outcome,
@@ -91,7 +91,7 @@ impl Turn {
                     );
                     return Some(Judgement::Next(self.rest_of_round()));
                 }
-                let live = self.conversation.call(first)?;
+                let live = self.transcript.call(first)?;
                 let read = if live.status == ToolCallStatus::Streaming {
                     Err("the arguments never came to their end".to_owned())
                 } else {
@@ -133,7 +133,7 @@ impl Turn {
         let call = self
             .typed
             .call()
-            .and_then(|call| self.conversation.call(call));
+            .and_then(|call| self.transcript.call(call));
         let text = match call {
             Some(call) => self.written_arguments(call).to_owned(),
             None => self.answer_text().into_owned(),
@@ -177,7 +177,7 @@ impl Turn {
                         .to_owned(),
                 });
                 let message = correction(&self.ids.run_id, told);
-                let known = self.conversation.push(message.clone()).is_err();
+                let known = self.transcript.push(message.clone()).is_err();
                 let message = Box::new(message);
                 if !known {
                     self.record(BlockContent::Message {
@@ -225,17 +225,17 @@ impl Turn {
     /// Returns the index of the first message of the hop's answer.
     pub(super) fn answer_start(&self) -> usize {
         // An agent's snapshot may have removed the message after which the stream began.
-        let messages = self.conversation.messages().iter();
+        let messages = self.transcript.messages().iter();
         let said = messages
             .rev()
             .position(|message| matches!(message, Message::User(_)));
-        let asked = said.map_or(0, |behind| self.conversation.messages().len() - behind);
+        let asked = said.map_or(0, |behind| self.transcript.messages().len() - behind);
         self.stream_start().max(asked)
     }
 
     /// Returns the text of the hop's stream.
     pub(super) fn answer_text(&self) -> Cow<'_, str> {
-        let messages = self.conversation.messages();
+        let messages = self.transcript.messages();
         let brought = messages.get(self.answer_start()..).unwrap_or_default();
         let mut texts = brought.iter().filter_map(|message| match message {
             Message::Assistant(said) => said.content.as_deref(),

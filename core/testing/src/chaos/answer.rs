@@ -63,7 +63,7 @@ impl Chaos {
                 Input::ContextNotTrimmed { effect, message }
             }
             EffectId::Trim { .. } => {
-                let messages = self.machine.conversation().messages().iter();
+                let messages = self.machine.transcript().messages().iter();
                 let is_kept = |at: &usize| detail >> (at % 16) & 1 == 0;
                 let keep = messages.enumerate().filter(|(at, _)| is_kept(at));
                 Input::ContextTrimmed {
@@ -98,7 +98,7 @@ impl Chaos {
         let arguments = match detail % 9 {
             0 | 3 => return Decision::Denied { reason: None },
             4 => {
-                let calls = self.machine.conversation().calls();
+                let calls = self.machine.transcript().calls();
                 let name = calls
                     .iter()
                     .find(|known| known.key == call)

@@ -136,7 +136,7 @@ impl Chaos {
 
     /// The end is the end, and nothing is added after it.
     fn check_over(&mut self) {
-        let messages = self.machine.conversation().messages();
+        let messages = self.machine.transcript().messages();
         let now = self
             .machine
             .outcome()
@@ -167,7 +167,7 @@ impl Chaos {
         self.ensure(ends == 1 || is_read, Invariant::EndsOnce, || {
             format!("the end was reported {ends} times")
         });
-        let valid = check_history(self.machine.conversation().messages());
+        let valid = check_history(self.machine.transcript().messages());
         if let Err(fault) = valid {
             self.fail(Invariant::RequestsAreValid, fault);
         }
@@ -204,7 +204,7 @@ impl Chaos {
         let options = self.config.text;
         let texts =
             self.machine
-                .conversation()
+                .transcript()
                 .messages()
                 .iter()
                 .filter_map(|message| match message {

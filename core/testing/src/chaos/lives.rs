@@ -5,11 +5,11 @@ use crate::StoredTurn;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use stepwell_core::Timestamp;
-use stepwell_core::conversation::Conversation;
 use stepwell_core::event::{Event, Message};
 use stepwell_core::run::{
     BlockContent, EffectId, EffectStage, Input, Misuse, Output, RunEvent, RunMachine, SnapshotError,
 };
+use stepwell_core::transcript::Transcript;
 
 /// The messages that were on the user's screen when the present host started.
 #[derive(Debug, Default)]
@@ -78,13 +78,13 @@ impl Chaos {
                     "a tool ran, and nothing is stored".to_owned()
                 });
                 self.disk.turn = StoredTurn::default();
-                self.machine = RunMachine::new(config, "thread".into(), Conversation::default());
+                self.machine = RunMachine::new(config, "thread".into(), Transcript::default());
             }
         }
         self.keep_deferred();
         self.check_nothing_lost();
         // The new host shows the present conversation, and everything after it.
-        let messages = self.machine.conversation().messages().iter();
+        let messages = self.machine.transcript().messages().iter();
         self.screen.texts = messages.filter_map(text_of).collect();
         self.screen.since = self.outputs.len();
         self.born = self.outputs.len();
@@ -198,8 +198,8 @@ impl Chaos {
     }
 
     fn lost(&self) -> Option<String> {
-        let conversation = self.machine.conversation();
-        let messages = conversation.messages();
+        let transcript = self.machine.transcript();
+        let messages = transcript.messages();
         let there: BTreeMap<_, _> = messages.iter().filter_map(text_of).collect();
         let mut stored: BTreeMap<String, String> = BTreeMap::new();
         for block in self.disk.blocks.values() {
@@ -227,7 +227,7 @@ impl Chaos {
                 BlockContent::ToolResult {
                     call, tool_call_id, ..
                 } => {
-                    let call_of = conversation.call(*call);
+                    let call_of = transcript.call(*call);
                     let is_live = call_of.is_some_and(|call| call.status.is_final());
                     let is_settled = messages.iter().any(|message| {
                         matches!(message, Message::Tool(message) if message.tool_call_id == *tool_call_id)

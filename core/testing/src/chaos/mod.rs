@@ -43,7 +43,6 @@ use log::Log;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
-use stepwell_core::conversation::Conversation;
 use stepwell_core::event::Message;
 use stepwell_core::journal::JournalWriter;
 use stepwell_core::run::{
@@ -51,6 +50,7 @@ use stepwell_core::run::{
     RunMachine, StateKind, ToolInvocation,
 };
 use stepwell_core::tool::ToolResult;
+use stepwell_core::transcript::Transcript;
 use stepwell_core::{CallKey, Timestamp};
 use twin::Twins;
 
@@ -132,11 +132,7 @@ impl Chaos {
     pub fn new(mut config: RunConfig) -> Self {
         config.tells_moves = true;
         let config = Arc::new(config);
-        let machine = RunMachine::new(
-            Arc::clone(&config),
-            "thread".into(),
-            Conversation::default(),
-        );
+        let machine = RunMachine::new(Arc::clone(&config), "thread".into(), Transcript::default());
         Self {
             disk: Disk::new(&config),
             log: Log::default(),
@@ -209,7 +205,7 @@ impl Chaos {
         let mut config = (*self.config).clone();
         config.tells_moves = false;
         let config = Arc::new(config);
-        let history = Conversation::default();
+        let history = Transcript::default();
         let journal = JournalWriter::new(&config, &"thread".into(), &history);
         Self {
             machine: RunMachine::new(Arc::clone(&config), "thread".into(), history),

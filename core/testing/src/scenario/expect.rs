@@ -14,7 +14,7 @@ pub(super) fn unmet(scenario: &Value, played: &Value, host: &Host) -> Vec<String
         let came = match what.as_str() {
             "state" => json!(host.run(RUN).state()),
             "outcome" => outcome(host.run(RUN)),
-            "text" => json!(host.run(RUN).conversation().text()),
+            "text" => json!(host.run(RUN).transcript().text()),
             "history" => history(host.run(RUN)),
             "others" => {
                 let others = expected.as_object().expect("runs by name");
@@ -95,7 +95,7 @@ fn outcome(machine: &RunMachine) -> Value {
 /// The conversation in a line each: who, and what.
 fn history(machine: &RunMachine) -> Value {
     let mut lines = Vec::new();
-    for message in machine.conversation().messages() {
+    for message in machine.transcript().messages() {
         let message = json!(message);
         let role = message["role"].as_str().unwrap_or_default();
         match &message["content"] {

@@ -9,7 +9,6 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
-use stepwell_core::conversation::Conversation;
 use stepwell_core::event::{Message, ResumeEntry};
 use stepwell_core::journal::Digest;
 use stepwell_core::run::{
@@ -17,6 +16,7 @@ use stepwell_core::run::{
     RunConfig, RunMachine, Start, UserAnswer,
 };
 use stepwell_core::tool::{ToolFailure, ToolFailureKind};
+use stepwell_core::transcript::Transcript;
 use stepwell_core::{CallKey, Timestamp};
 
 /// The name of the run where a scenario has only one.
@@ -52,7 +52,7 @@ impl Host {
             Some(history) => serde_json::from_value(history.clone()).expect("messages"),
             None => Vec::new(),
         };
-        let history = Conversation::new(history);
+        let history = Transcript::new(history);
         let machine = RunMachine::new(Arc::clone(&config), "thread-1".into(), history);
         Self {
             config,
@@ -115,11 +115,11 @@ impl Host {
         match step["input"].as_str().expect("an input") {
             "new_run" => {
                 let history = match step["history_of"].as_str() {
-                    Some(other) => self.run(other).conversation().messages().to_vec(),
+                    Some(other) => self.run(other).transcript().messages().to_vec(),
                     None => Vec::new(),
                 };
                 let thread = step["thread_id"].as_str().unwrap_or("thread-1");
-                let history = Conversation::new(history);
+                let history = Transcript::new(history);
                 let machine = RunMachine::new(Arc::clone(&self.config), thread.into(), history);
                 self.stored.remove(&name);
                 self.runs.insert(name.clone(), machine);

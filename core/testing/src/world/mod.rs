@@ -38,7 +38,6 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
-use stepwell_core::conversation::Conversation;
 use stepwell_core::dialect::Dialect;
 use stepwell_core::event::Message;
 use stepwell_core::journal::JournalWriter;
@@ -47,6 +46,7 @@ use stepwell_core::run::{
     ContextOverflow, Decision, EffectId, HookAnswer, HookSubject, Input, Misuse, Outcome, Output,
     RunConfig, RunMachine, Start, StateKind, TimerKey, ToolInvocation,
 };
+use stepwell_core::transcript::Transcript;
 use stepwell_core::{MessageId, RunId, Timestamp};
 
 /// The inputs after which a run counts as endless: a stream of some thousands of bytes may come byte by byte.
@@ -135,11 +135,7 @@ impl World {
     pub fn new(mut config: RunConfig) -> Self {
         config.tells_moves = true;
         let config = Arc::new(config);
-        let machine = RunMachine::new(
-            Arc::clone(&config),
-            "thread".into(),
-            Conversation::default(),
-        );
+        let machine = RunMachine::new(Arc::clone(&config), "thread".into(), Transcript::default());
         Self {
             machine,
             config,
@@ -186,7 +182,7 @@ impl World {
             ..(*self.config).clone()
         };
         self.config = Arc::new(config);
-        let history = self.machine.conversation().clone();
+        let history = self.machine.transcript().clone();
         let thread = self.machine.thread_id().expect("it is not broken").clone();
         let journal = JournalWriter::new(&self.config, &thread, &history);
         self.machine = RunMachine::new(Arc::clone(&self.config), thread, history);

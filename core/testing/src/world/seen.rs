@@ -3,9 +3,9 @@
 use super::World;
 use crate::history::check_history;
 use serde_json::Value;
-use stepwell_core::conversation::ToolCallStatus;
 use stepwell_core::event::{Event, Message};
 use stepwell_core::run::{EdgeRow, Effect, EffectId, Output, RunEvent, ToolInvocation};
+use stepwell_core::transcript::ToolCallStatus;
 
 /// The outputs of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -152,7 +152,7 @@ impl World {
     /// The history.
     #[must_use]
     pub fn messages(&self) -> &[Message] {
-        self.machine.conversation().messages()
+        self.machine.transcript().messages()
     }
 
     /// The results in the history: the id of the call, and the text.

@@ -11,11 +11,11 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use stepwell_core::conversation::Conversation;
 use stepwell_core::dialect::{Decode, Decoder, Dialect, HopIds, Sink};
 use stepwell_core::event::{
     End, Event, EventRef, ExtraRules, Verdict, Verification, Verifier, Violation, protobuf,
 };
+use stepwell_core::transcript::Transcript;
 use stepwell_core::wire::Frame;
 
 /// How the two differ by intent: what is told apart, and why.
@@ -102,7 +102,7 @@ struct Judged {
 /// Our side: decoder, the table exactly, and the reducer.
 struct Ours {
     verifier: Verifier,
-    conversation: Conversation,
+    transcript: Transcript,
     delivered: Vec<String>,
 }
 
@@ -113,7 +113,7 @@ impl Sink for Ours {
             if !matches!(event, EventRef::Whole(Event::Unknown(_))) {
                 self.delivered.push(event.kind().to_owned());
             }
-            let _ = self.conversation.apply(event);
+            let _ = self.transcript.apply(event);
         }
         Ok(())
     }
@@ -125,7 +125,7 @@ fn ours(events: &[Value]) -> (Judged, bool) {
     let mut decoder = Decoder::new(Dialect::AgUi, HopIds::default());
     let mut sink = Ours {
         verifier: Verifier::new(Verification::Protocol, ExtraRules::Off),
-        conversation: Conversation::default(),
+        transcript: Transcript::default(),
         delivered: Vec::new(),
     };
     let mut refused = None;
@@ -146,8 +146,8 @@ fn ours(events: &[Value]) -> (Judged, bool) {
     let judged = Judged {
         refused,
         delivered: sink.delivered,
-        messages: serde_json::to_value(sink.conversation.messages()).unwrap(),
-        state: sink.conversation.shared_state().clone(),
+        messages: serde_json::to_value(sink.transcript.messages()).unwrap(),
+        state: sink.transcript.shared_state().clone(),
     };
     (judged, matches!(end, End::Truncated(_)))
 }

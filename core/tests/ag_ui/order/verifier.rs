@@ -5,11 +5,11 @@ use super::table::Table;
 use super::walks::any_event;
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use stepwell_core::conversation::Conversation;
 use stepwell_core::event::{
     End, EventRef, ExtraRules, Finding, Phase, Rule, Severity, Verdict, Verification, Verifier,
     Violation,
 };
+use stepwell_core::transcript::Transcript;
 
 struct Judged {
     verifier: Verifier,
@@ -274,10 +274,10 @@ proptest! {
         };
         prop_assert_eq!(dropped(&judged.findings), events.len() - judged.taken.len());
         // Nothing that was taken needs what was dropped: the reducer finds every message and call.
-        let mut conversation = Conversation::default();
+        let mut transcript = Transcript::default();
         for json in &judged.taken {
             let event = event(json);
-            let _ = conversation.apply(EventRef::from(&event));
+            let _ = transcript.apply(EventRef::from(&event));
         }
         let is_running = judged.verifier.order().phase() == Phase::Active;
         prop_assert!(is_running || judged.verifier.order().open_items().is_empty());

@@ -3,10 +3,10 @@
 use super::support::{body, call, ids, input, start, stop, text, thinking, whole};
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use stepwell_core::conversation::{Conversation, ToolCallStatus};
 use stepwell_core::dialect::{Dialect, GenerationSettings, ModelRequest};
 use stepwell_core::event::Message;
 use stepwell_core::pipeline::{Pipeline, StreamEnd};
+use stepwell_core::transcript::{ToolCallStatus, Transcript};
 use stepwell_core::{Timestamp, provider};
 
 /// A block as the model may send it.
@@ -133,32 +133,27 @@ fn said() -> impl Strategy<Value = Said> {
 }
 
 /// Decodes an answer, in chunks of `size`.
-fn decode(wire: &[Value], size: usize) -> Conversation {
-    let mut conversation = Conversation::new(vec![Message::user("u-1", "Hi")]);
+fn decode(wire: &[Value], size: usize) -> Transcript {
+    let mut transcript = Transcript::new(vec![Message::user("u-1", "Hi")]);
     let mut pipeline = Pipeline::new(Dialect::Anthropic, ids(), Default::default());
     for chunk in body(wire).as_bytes().chunks(size) {
         pipeline
-            .receive(chunk, &mut conversation, &mut ())
+            .receive(chunk, &mut transcript, &mut ())
             .expect("a stream that decodes");
     }
-    let end = pipeline.end(&mut conversation, &mut ());
+    let end = pipeline.end(&mut transcript, &mut ());
     assert_eq!(end, Ok(StreamEnd::Finished));
-    conversation
+    transcript
 }
 
 /// The next request, in which the user says something more.
-fn next(
-    provider: &str,
-    conversation: &Conversation,
-    settings: &GenerationSettings,
-    now: u64,
-) -> Value {
+fn next(provider: &str, transcript: &Transcript, settings: &GenerationSettings, now: u64) -> Value {
     let mut endpoint = provider::find("anthropic")
         .expect("a known provider")
         .endpoint(None, "claude-sonnet-4-5", None, Some("k".into()))
         .expect("complete");
     endpoint.provider = provider.to_owned();
-    let mut messages = conversation.messages().to_vec();
+    let mut messages = transcript.messages().to_vec();
     messages.push(Message::user("u-2", "More"));
     let request = Dialect::Anthropic.encoder().encode(&ModelRequest {
         endpoint: &endpoint,
@@ -176,8 +171,8 @@ fn next(
 }
 
 /// Its turns.
-fn turns(provider: &str, conversation: &Conversation) -> Value {
-    next(provider, conversation, &GenerationSettings::default(), 0)["messages"].take()
+fn turns(provider: &str, transcript: &Transcript) -> Value {
+    next(provider, transcript, &GenerationSettings::default(), 0)["messages"].take()
 }
 
 proptest! {
@@ -191,9 +186,9 @@ proptest! {
             text.push_str(&said.text());
         }
         wire.extend([stop("end_turn"), json!({"type": "message_stop"})]);
-        let conversation = decode(&wire, size);
-        prop_assert_eq!(conversation.text(), text);
-        let turns = turns("anthropic", &conversation);
+        let transcript = decode(&wire, size);
+        prop_assert_eq!(transcript.text(), text);
+        let turns = turns("anthropic", &transcript);
         prop_assert_eq!(&turns[1], &json!({"role": "assistant", "content": request}));
         prop_assert_eq!(turns.as_array().map(Vec::len), Some(3));
     }
@@ -219,8 +214,8 @@ fn another_provider_gets_the_words_alone() {
         vec![stop("end_turn"), json!({"type": "message_stop"})],
     ]
     .concat();
-    let conversation = decode(&wire, usize::MAX);
-    let turn = &turns("other", &conversation)[1];
+    let transcript = decode(&wire, usize::MAX);
+    let turn = &turns("other", &transcript)[1];
     assert_eq!(
         turn["content"],
         json!([{"type": "text", "text": "So "}, {"type": "text", "text": "it is."}])
@@ -241,13 +236,13 @@ fn what_the_provider_did_to_the_conversation_goes_back_to_it_alone() {
         vec![stop("end_turn"), json!({"type": "message_stop"})],
     ]
     .concat();
-    let conversation = decode(&wire, usize::MAX);
+    let transcript = decode(&wire, usize::MAX);
     let said = json!({"type": "text", "text": "Hi"});
     assert_eq!(
-        turns("anthropic", &conversation)[1]["content"],
+        turns("anthropic", &transcript)[1]["content"],
         json!([compaction, said])
     );
-    assert_eq!(turns("other", &conversation)[1]["content"], json!([said]));
+    assert_eq!(turns("other", &transcript)[1]["content"], json!([said]));
 }
 
 #[test]
@@ -263,9 +258,9 @@ fn a_result_that_nothing_asked_for_does_not_go_back() {
         vec![stop("end_turn"), json!({"type": "message_stop"})],
     ]
     .concat();
-    let conversation = decode(&wire, usize::MAX);
+    let transcript = decode(&wire, usize::MAX);
     assert_eq!(
-        turns("anthropic", &conversation)[1]["content"],
+        turns("anthropic", &transcript)[1]["content"],
         json!([{"type": "text", "text": "So"}])
     );
 }
@@ -280,7 +275,7 @@ fn a_turn_of_the_providers_own_tools_that_paused_goes_back_whole() {
         vec![stop("pause_turn"), json!({"type": "message_stop"})],
     ]
     .concat();
-    let conversation = decode(&wire, usize::MAX);
+    let transcript = decode(&wire, usize::MAX);
     let mut endpoint = provider::find("anthropic")
         .expect("a known provider")
         .endpoint(None, "m", None, Some("k".into()))
@@ -291,7 +286,7 @@ fn a_turn_of_the_providers_own_tools_that_paused_goes_back_whole() {
         ids: &ids(),
         parent_run_id: None,
         instructions: None,
-        messages: conversation.messages(),
+        messages: transcript.messages(),
         tools: &[],
         state: &Value::Null,
         settings: &GenerationSettings::default(),
@@ -305,13 +300,13 @@ fn a_turn_of_the_providers_own_tools_that_paused_goes_back_whole() {
     );
     // Once the user has gone on, what was never answered is left out.
     assert_eq!(
-        turns("anthropic", &conversation)[1]["content"],
+        turns("anthropic", &transcript)[1]["content"],
         json!([{"type": "text", "text": "Wait"}])
     );
 }
 
 /// An answer that ran in a container until the second of the epoch.
-fn in_container(blocks: Vec<Value>) -> Conversation {
+fn in_container(blocks: Vec<Value>) -> Transcript {
     let mut end = stop("end_turn");
     end["delta"]["container"] =
         json!({"id": "container_1", "expires_at": "1970-01-01T00:00:01Z", "skills": null});
@@ -349,8 +344,8 @@ fn the_container_is_named_until_it_is_gone_and_to_whose_it_is_alone() {
         [text(0, &["Go"]), call(1, "c", "f", &["{}"])].concat(),
         [call(0, "c", "f", &["{}"]), thinking(1, &["Hm"], "s")].concat(),
     ] {
-        let conversation = in_container(blocks.clone());
-        let request = next("anthropic", &conversation, &plain, 999);
+        let transcript = in_container(blocks.clone());
+        let request = next("anthropic", &transcript, &plain, 999);
         assert_eq!(request["container"], "container_1", "{blocks:?}");
         // All else is as without.
         let mut wire = vec![start()];
@@ -359,7 +354,7 @@ fn the_container_is_named_until_it_is_gone_and_to_whose_it_is_alone() {
         let without = decode(&wire, usize::MAX);
         assert_eq!(request["messages"], turns("anthropic", &without));
         for (provider, now) in [("anthropic", 1000), ("other", 999)] {
-            let request = next(provider, &conversation, &plain, now);
+            let request = next(provider, &transcript, &plain, now);
             assert_eq!(request.get("container"), None);
         }
     }
@@ -367,13 +362,13 @@ fn the_container_is_named_until_it_is_gone_and_to_whose_it_is_alone() {
 
 #[test]
 fn the_apps_own_container_wins_and_is_told_which_it_was() {
-    let conversation = in_container(text(0, &["Done"]));
+    let transcript = in_container(text(0, &["Done"]));
     let asked = |container: Value| {
         let settings = GenerationSettings {
             extra: [("container".to_owned(), container)].into_iter().collect(),
             ..GenerationSettings::default()
         };
-        next("anthropic", &conversation, &settings, 0)["container"].take()
+        next("anthropic", &transcript, &settings, 0)["container"].take()
     };
     let skills = json!([{"type": "anthropic", "skill_id": "xlsx"}]);
     assert_eq!(
@@ -414,8 +409,8 @@ fn of_a_model_that_declined_goes_back_what_the_provider_wants() {
     let mut wire = wire;
     wire.extend([stop("tool_use"), json!({"type": "message_stop"})]);
     for size in [1, 7, usize::MAX] {
-        let conversation = decode(&wire, size);
-        let open = conversation.calls().iter();
+        let transcript = decode(&wire, size);
+        let open = transcript.calls().iter();
         let open: Vec<_> = open
             .filter(|call| call.status == ToolCallStatus::Pending)
             .map(|call| call.id.as_str())
@@ -425,7 +420,7 @@ fn of_a_model_that_declined_goes_back_what_the_provider_wants() {
             ["c"],
             "the call of the model that declined is not run"
         );
-        let turns = turns("anthropic", &conversation);
+        let turns = turns("anthropic", &transcript);
         assert_eq!(
             turns[1],
             json!({"role": "assistant", "content": [

@@ -3,27 +3,27 @@
 use super::support::{contents, finish, parts, text, thought};
 use crate::validate;
 use serde_json::{Value, json};
-use stepwell_core::conversation::Conversation;
 use stepwell_core::dialect::Dialect;
 use stepwell_core::event::Message;
 use stepwell_core::pipeline::{Pipeline, StreamEnd};
+use stepwell_core::transcript::Transcript;
 
 /// The conversation after these chunks.
-fn conversation(frames: &[Value]) -> Vec<Message> {
+fn transcript(frames: &[Value]) -> Vec<Message> {
     let mut frames = frames.to_vec();
     frames.push(finish("STOP"));
     let body = crate::decoding::body(Dialect::Gemini, &frames);
     let ids = crate::decoding::ids(Dialect::Gemini);
     let mut pipeline = Pipeline::new(Dialect::Gemini, ids, Default::default());
-    let mut conversation = Conversation::default();
+    let mut transcript = Transcript::default();
     pipeline
-        .receive(body.as_bytes(), &mut conversation, &mut ())
+        .receive(body.as_bytes(), &mut transcript, &mut ())
         .expect("decodes");
     assert_eq!(
-        pipeline.end(&mut conversation, &mut ()),
+        pipeline.end(&mut transcript, &mut ()),
         Ok(StreamEnd::Finished)
     );
-    conversation.messages().to_vec()
+    transcript.messages().to_vec()
 }
 
 #[test]
@@ -58,7 +58,7 @@ fn signed_parts_go_back_as_they_came() {
             call
         ]),
     ] {
-        let together = conversation(&[parts(said.clone())]);
+        let together = transcript(&[parts(said.clone())]);
         let back = contents("gemini-3-flash", &together);
         assert_eq!(back, json!([{"role": "model", "parts": said}]));
         let apart: Vec<_> = said
@@ -67,7 +67,7 @@ fn signed_parts_go_back_as_they_came() {
             .iter()
             .map(|part| parts(json!([part])))
             .collect();
-        assert_eq!(contents("gemini-3-flash", &conversation(&apart)), back);
+        assert_eq!(contents("gemini-3-flash", &transcript(&apart)), back);
     }
 }
 
@@ -83,7 +83,7 @@ fn what_gemini_did_not_come_to_the_end_of_does_not_go_back() {
         {"codeExecutionResult": {"output": "2"}},
         {"codeExecutionResult": {"output": "3"}},
     ]);
-    let back = contents("gemini-3-flash", &conversation(&[parts(said.clone())]));
+    let back = contents("gemini-3-flash", &transcript(&[parts(said.clone())]));
     let kept: Vec<_> = [0, 1, 4, 5, 6].map(|at| said[at].clone()).into();
     assert_eq!(back[0]["parts"], json!(kept));
 }
@@ -93,7 +93,7 @@ fn a_picture_goes_in_geminis_form_to_gemini_alone() {
     let picture =
         json!([{"inlineData": {"mimeType": "image/png", "data": "aa=="}, "thoughtSignature": "p"}]);
     let mut history = vec![Message::user("1", "Draw.")];
-    history.extend(conversation(&[parts(picture.clone())]));
+    history.extend(transcript(&[parts(picture.clone())]));
     history.push(Message::user("2", "And blue."));
     for (provider, goes) in [
         ("gemini", true),
@@ -115,7 +115,7 @@ fn a_picture_goes_in_geminis_form_to_gemini_alone() {
 
 #[test]
 fn text_in_pieces_goes_back_as_one_part() {
-    let said = conversation(&[thought("Hm"), text("He"), text("llo")]);
+    let said = transcript(&[thought("Hm"), text("He"), text("llo")]);
     assert_eq!(
         contents("gemini-2.5-flash", &said),
         json!([{"role": "model", "parts": [{"text": "Hello"}]}]),

@@ -6,10 +6,10 @@ use crate::responses::{
     stream, summary_delta, text_delta,
 };
 use serde_json::{Value, json};
-use stepwell_core::conversation::Conversation;
 use stepwell_core::dialect::Dialect;
 use stepwell_core::event::{Event, REPLACED};
 use stepwell_core::pipeline::{Pipeline, StreamEnd};
+use stepwell_core::transcript::Transcript;
 
 fn arguments_done(index: u64, arguments: &str) -> Value {
     json!({"type": "response.function_call_arguments.done", "output_index": index, "arguments": arguments})
@@ -40,19 +40,19 @@ fn read(frames: &[Value], end: Value) -> (String, String, Vec<String>, Vec<Value
     }
     let ids = crate::stream::ids(Dialect::OpenAiResponses);
     let mut pipeline = Pipeline::new(Dialect::OpenAiResponses, ids, Default::default());
-    let mut conversation = Conversation::default();
-    let received = pipeline.receive(body.as_bytes(), &mut conversation, &mut ());
+    let mut transcript = Transcript::default();
+    let received = pipeline.receive(body.as_bytes(), &mut transcript, &mut ());
     assert_eq!(received, Ok(()));
-    let ended = pipeline.end(&mut conversation, &mut ());
+    let ended = pipeline.end(&mut transcript, &mut ());
     assert_eq!(ended, Ok(StreamEnd::Finished));
     let replaced = recorder.events.iter().filter_map(|event| match event {
         Event::Custom(event) if event.name == REPLACED => Some(event.value.clone()),
         _ => None,
     });
-    let calls = conversation.tool_calls();
+    let calls = transcript.tool_calls();
     (
-        conversation.text(),
-        conversation.reasoning(),
+        transcript.text(),
+        transcript.reasoning(),
         calls.map(|call| call.function.arguments.clone()).collect(),
         replaced.collect(),
         recorder.warnings.len(),

@@ -7,11 +7,11 @@ use crate::responses::{
 use crate::validate;
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use stepwell_core::conversation::Conversation;
 use stepwell_core::dialect::{Dialect, GenerationSettings, HopIds, ModelRequest};
 use stepwell_core::event::Message;
 use stepwell_core::pipeline::{Pipeline, StreamEnd};
 use stepwell_core::provider;
+use stepwell_core::transcript::Transcript;
 
 /// An item of an answer, in the pieces that it comes in.
 #[derive(Clone, Debug)]
@@ -187,22 +187,22 @@ fn ids() -> HopIds {
 }
 
 /// What comes of these events.
-fn answer(frames: &[Value]) -> Conversation {
-    let mut conversation = Conversation::default();
+fn answer(frames: &[Value]) -> Transcript {
+    let mut transcript = Transcript::default();
     let mut pipeline = Pipeline::new(Dialect::OpenAiResponses, ids(), Default::default());
     pipeline
-        .receive(body(frames).as_bytes(), &mut conversation, &mut ())
+        .receive(body(frames).as_bytes(), &mut transcript, &mut ())
         .expect("a good stream");
     assert_eq!(
-        pipeline.end(&mut conversation, &mut ()),
+        pipeline.end(&mut transcript, &mut ()),
         Ok(StreamEnd::Finished)
     );
-    conversation
+    transcript
 }
 
 /// The input of the request that follows an answer of these events.
 fn next_input(frames: &[Value], provider: &str) -> Value {
-    let conversation = answer(frames);
+    let transcript = answer(frames);
     let endpoint = provider::find(provider)
         .expect("a known provider")
         .endpoint(Some("responses"), "m-1", None, Some("k".into()))
@@ -212,7 +212,7 @@ fn next_input(frames: &[Value], provider: &str) -> Value {
         ids: &ids(),
         parent_run_id: None,
         instructions: None,
-        messages: conversation.messages(),
+        messages: transcript.messages(),
         tools: &[],
         state: &Value::Null,
         settings: &GenerationSettings::default(),

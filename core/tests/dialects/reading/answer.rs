@@ -1,11 +1,11 @@
 //! One answer, written in every dialect.
 
 use serde_json::{Value, json};
-use stepwell_core::conversation::{Applied, Conversation};
 use stepwell_core::dialect::{ApiErrorKind, Dialect, HopIds};
 use stepwell_core::event::EventRef;
 use stepwell_core::pipeline::{AnswerLimits, Listener, Pipeline, StreamEnd, StreamError};
 use stepwell_core::run::Failure;
+use stepwell_core::transcript::{Applied, Transcript};
 use stepwell_core::wire::FrameLimits;
 
 /// What the model says. A piece is the inside of a JSON string, as it stands in the frame.
@@ -354,8 +354,8 @@ pub(crate) struct Read {
 pub(crate) struct Warnings(pub(crate) Vec<String>);
 
 impl Listener for Warnings {
-    fn applied(&mut self, _event: EventRef<'_>, _applied: &Applied, _conversation: &Conversation) {}
-    fn moving(&mut self, _conversation: &Conversation) {}
+    fn applied(&mut self, _event: EventRef<'_>, _applied: &Applied, _conversation: &Transcript) {}
+    fn moving(&mut self, _conversation: &Transcript) {}
     fn warning(&mut self, message: &str) {
         self.0.push(message.to_owned());
     }
@@ -385,11 +385,11 @@ fn read_with(dialect: Dialect, body: &str, size: usize, snapshots: bool) -> (Rea
         ..AnswerLimits::default()
     };
     let mut pipeline = Pipeline::new(dialect, ids, FrameLimits::default()).limited_to(limits);
-    let mut conversation = Conversation::default();
+    let mut transcript = Transcript::default();
     let mut warnings = Warnings::default();
     let mut end = Ok(());
     for piece in body.as_bytes().chunks(size) {
-        end = pipeline.receive(piece, &mut conversation, &mut warnings);
+        end = pipeline.receive(piece, &mut transcript, &mut warnings);
         if end.is_err() {
             break;
         }
@@ -398,16 +398,16 @@ fn read_with(dialect: Dialect, body: &str, size: usize, snapshots: bool) -> (Rea
             pipeline = serde_json::from_str(&snapshot).expect("a snapshot can be read");
         }
     }
-    let end = end.and_then(|()| pipeline.end(&mut conversation, &mut warnings));
-    let summary = conversation.summary();
+    let end = end.and_then(|()| pipeline.end(&mut transcript, &mut warnings));
+    let summary = transcript.summary();
     let failure = summary.failure.clone().map(Failure::reported);
-    let calls = conversation.tool_calls().map(|call| {
+    let calls = transcript.tool_calls().map(|call| {
         let (name, arguments) = (&call.function.name, &call.function.arguments);
         [call.id.to_string(), name.clone(), arguments.clone()]
     });
     let read = Read {
-        thought: conversation.reasoning(),
-        text: conversation.text(),
+        thought: transcript.reasoning(),
+        text: transcript.text(),
         calls: calls.collect(),
         input_tokens: summary.usage.first().and_then(|usage| usage.input_tokens),
         failure: summary

@@ -11,11 +11,11 @@ use outcome::{expectation, outcome};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use stepwell_core::conversation::{Applied, Conversation};
 use stepwell_core::dialect::{Dialect, HopIds};
 use stepwell_core::event::{Event, EventRef};
 use stepwell_core::pipeline::{Listener, Pipeline, StreamEnd, StreamError};
 use stepwell_core::provider;
+use stepwell_core::transcript::{Applied, Transcript};
 use stepwell_core::wire::FrameLimits;
 
 /// One recorded stream.
@@ -122,11 +122,11 @@ struct Heard {
 }
 
 impl Listener for Heard {
-    fn applied(&mut self, event: EventRef<'_>, _applied: &Applied, _conversation: &Conversation) {
+    fn applied(&mut self, event: EventRef<'_>, _applied: &Applied, _conversation: &Transcript) {
         self.events.push(event.to_event());
     }
 
-    fn moving(&mut self, _conversation: &Conversation) {}
+    fn moving(&mut self, _conversation: &Transcript) {}
 
     fn warning(&mut self, message: &str) {
         self.warnings.push(message.to_owned());
@@ -141,7 +141,7 @@ impl Listener for Heard {
 #[derive(Debug, PartialEq)]
 struct Decoded {
     heard: Heard,
-    conversation: Conversation,
+    transcript: Transcript,
     end: Result<StreamEnd, StreamError>,
 }
 
@@ -159,10 +159,10 @@ impl Recording {
     fn decode<'a>(&self, pieces: impl Iterator<Item = &'a [u8]>, snapshots: bool) -> Decoded {
         let mut pipeline = self.pipeline();
         let mut heard = Heard::default();
-        let mut conversation = Conversation::default();
+        let mut transcript = Transcript::default();
         let mut failed = None;
         for piece in pieces {
-            if let Err(error) = pipeline.receive(piece, &mut conversation, &mut heard) {
+            if let Err(error) = pipeline.receive(piece, &mut transcript, &mut heard) {
                 failed = Some(error);
                 break;
             }
@@ -173,11 +173,11 @@ impl Recording {
         }
         let end = match failed {
             Some(error) => Err(error),
-            None => pipeline.end(&mut conversation, &mut heard),
+            None => pipeline.end(&mut transcript, &mut heard),
         };
         Decoded {
             heard,
-            conversation,
+            transcript,
             end,
         }
     }
@@ -202,11 +202,7 @@ fn recorded_streams_decode_as_the_official_sdk_decodes_them() {
             ));
         }
         if recording.api == "messages" {
-            assert_eq!(
-                json!(decoded.conversation.text()),
-                expected["text"],
-                "{name}"
-            );
+            assert_eq!(json!(decoded.transcript.text()), expected["text"], "{name}");
         }
     }
     assert!(failures.is_empty(), "{}", failures.join("\n"));

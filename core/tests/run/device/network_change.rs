@@ -49,7 +49,7 @@ fn on_another_network_a_stream_that_showed_nothing_is_opened_again() {
 fn on_another_network_a_stream_that_cannot_be_resumed_is_kept() {
     let mut world = changing().streams([text("All of it.")]);
     world.send("Hello");
-    world.drive_until(|world| !world.machine.conversation().text().is_empty());
+    world.drive_until(|world| !world.machine.transcript().text().is_empty());
     device(&mut world, Input::NetworkAvailable);
     assert_eq!(world.machine.state(), StateKind::Streaming);
     world.drive();

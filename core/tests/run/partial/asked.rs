@@ -46,8 +46,8 @@ fn who_asks_only_after_a_restore_is_told_from_the_beginning() {
     late.cut = Cut::Every(40);
     late.send("Go on");
     late.drive_until(|world| {
-        let conversation = world.machine.conversation();
-        conversation
+        let transcript = world.machine.transcript();
+        transcript
             .tool_calls()
             .any(|call| call.function.arguments.len() > 5)
     });

@@ -61,11 +61,9 @@ fn follow(world: &mut World) -> BTreeMap<String, View> {
             view.stopped.clone_from(&update.stopped);
         }
         seen = world.seen.outputs.len();
-        let conversation = world.machine.conversation();
-        for live in conversation.calls() {
-            let call = conversation
-                .tool_call(live)
-                .expect("a call has its message");
+        let transcript = world.machine.transcript();
+        for live in transcript.calls() {
+            let call = transcript.tool_call(live).expect("a call has its message");
             let partial = world
                 .machine
                 .partial_arguments(&live.id)

@@ -9,7 +9,6 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use stepwell_core::Timestamp;
-use stepwell_core::conversation::Conversation;
 use stepwell_core::dialect::Dialect;
 use stepwell_core::event::{Message, ResumeEntry, ResumeStatus};
 use stepwell_core::journal::{Journal, JournalEntry, JournalError, JournalStep, JournalWriter};
@@ -17,6 +16,7 @@ use stepwell_core::run::{
     Decision, Durability, Input, Outcome, Refusal, RunConfig, RunMachine, Start,
 };
 use stepwell_core::tool::Tool;
+use stepwell_core::transcript::Transcript;
 use stepwell_testing::chaos::{Chaos, actions};
 use stepwell_testing::reply::{Call, Part, call, text};
 use stepwell_testing::settings;
@@ -82,7 +82,7 @@ fn turn_of_secrets(dialect: Dialect, cut: Cut, seed: u64) -> World {
     .tool("work", |_| ToolReply::text(&secret("result")))
     .tool("ask", |_| ToolReply::failure(&secret("failure")));
     world.cut = cut;
-    let history = Conversation::new(vec![
+    let history = Transcript::new(vec![
         Message::user(secret("id"), secret("question")),
         Message::user("history-2", secret("again")),
     ])
@@ -338,7 +338,7 @@ fn hides_the_results_and_keeps_the_names_of_tools() {
 #[test]
 fn replaces_equal_ids_by_the_same_number() {
     let world = crate::world::chat();
-    let history = Conversation::new(vec![Message::user("zebra-1", "zebra")]);
+    let history = Transcript::new(vec![Message::user("zebra-1", "zebra")]);
     let mut writer = JournalWriter::new(&world.config, &"Quagga".into(), &history);
     let mut machine = RunMachine::new(Arc::clone(&world.config), "Quagga".into(), history);
     let steer = |id: &str| Input::Steer(Box::new(Message::user(id, "zebra")));

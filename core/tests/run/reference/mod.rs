@@ -12,7 +12,6 @@ use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
-use stepwell_core::conversation::Conversation;
 use stepwell_core::dialect::Dialect;
 use stepwell_core::event::Message;
 use stepwell_core::run::{
@@ -20,6 +19,7 @@ use stepwell_core::run::{
     RunConfig, RunEvent, RunMachine, Start, StateKind, TimerKey,
 };
 use stepwell_core::tool::{Tool, ToolFailure};
+use stepwell_core::transcript::Transcript;
 use stepwell_core::{CallKey, Timestamp};
 use stepwell_testing::history::check_history;
 

@@ -186,11 +186,7 @@ impl StateMachineTest for Real {
             .has_turn_clock
             .then_some(Duration::from_millis(TURN));
         let config = Arc::new(config);
-        let machine = RunMachine::new(
-            Arc::clone(&config),
-            "thread".into(),
-            Conversation::default(),
-        );
+        let machine = RunMachine::new(Arc::clone(&config), "thread".into(), Transcript::default());
         Self {
             machine,
             config,
@@ -255,18 +251,17 @@ impl StateMachineTest for Real {
         assert_eq!(real.timers(), reference.timers());
         let next = machine.poll_timeout().map(|at| at.0);
         assert_eq!(next, reference.next_deadline());
-        assert_eq!(machine.conversation().text(), reference.text);
-        let results =
-            machine
-                .conversation()
-                .messages()
-                .iter()
-                .filter_map(|message| match message {
-                    Message::Tool(message) => {
-                        Some((message.tool_call_id.to_string(), message.content.to_text()))
-                    }
-                    _ => None,
-                });
+        assert_eq!(machine.transcript().text(), reference.text);
+        let results = machine
+            .transcript()
+            .messages()
+            .iter()
+            .filter_map(|message| match message {
+                Message::Tool(message) => {
+                    Some((message.tool_call_id.to_string(), message.content.to_text()))
+                }
+                _ => None,
+            });
         let results: Vec<_> = results.collect();
         let ids: Vec<_> = results.iter().map(|(id, _)| id).collect();
         assert_eq!(
@@ -284,7 +279,7 @@ impl StateMachineTest for Real {
             );
         }
         if end.is_some() || reference.calls.is_empty() {
-            assert_eq!(check_history(machine.conversation().messages()), Ok(()));
+            assert_eq!(check_history(machine.transcript().messages()), Ok(()));
         }
     }
 }

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use stepwell_core::conversation::Conversation;
 use stepwell_core::dialect::Resumption;
 use stepwell_core::event::Event;
+use stepwell_core::transcript::Transcript;
 
 /// What the agent says, event by event. The run's input has one message, `user-1`.
 #[derive(Clone, Debug)]
@@ -72,15 +72,15 @@ impl Agent {
     }
 
     /// The conversation after so many events.
-    pub fn as_of(&self, said: usize) -> Conversation {
+    pub fn as_of(&self, said: usize) -> Transcript {
         let user = json!({"id": "user-1", "role": "user", "content": "Go on"});
         let message = serde_json::from_value(user).expect("a message");
-        let mut conversation = Conversation::new(vec![message]);
+        let mut transcript = Transcript::new(vec![message]);
         for event in &self.events[..said] {
             let event: Event = serde_json::from_value(event.clone()).expect("an event");
-            let _ = conversation.apply((&event).into());
+            let _ = transcript.apply((&event).into());
         }
-        conversation
+        transcript
     }
 }
 

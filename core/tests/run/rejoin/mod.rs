@@ -12,11 +12,11 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::cell::RefCell;
 use std::rc::Rc;
-use stepwell_core::conversation::Conversation;
 use stepwell_core::dialect::{Dialect, Resumption};
 use stepwell_core::event::{Event, Message};
 use stepwell_core::run::{Outcome, RunEvent, TextOptions};
 use stepwell_core::tool::Tool;
+use stepwell_core::transcript::Transcript;
 use stepwell_testing::reply::text;
 
 const WAYS: [Resumption; 3] = [
@@ -136,12 +136,12 @@ fn assert_once(log: &[Value]) {
 }
 
 /// What somebody has who applies the events that the app was shown.
-pub fn followed(world: &World) -> Conversation {
-    let mut conversation = Conversation::new(vec![Message::user("user-1", "Go on")]);
+pub fn followed(world: &World) -> Transcript {
+    let mut transcript = Transcript::new(vec![Message::user("user-1", "Go on")]);
     for event in world.seen.ag_ui() {
-        let _ = conversation.apply(event.into());
+        let _ = transcript.apply(event.into());
     }
-    conversation
+    transcript
 }
 
 proptest! {
@@ -156,7 +156,7 @@ proptest! {
             let (world, again) = broken(way, &agent, &cuts, false);
             prop_assert_eq!(world.outcome(), &Outcome::Success, "{:?}", way);
             prop_assert_eq!(world.messages(), whole.messages(), "{:?}", way);
-            prop_assert_eq!(world.machine.conversation().shared_state(), whole.machine.conversation().shared_state());
+            prop_assert_eq!(world.machine.transcript().shared_state(), whole.machine.transcript().shared_state());
             prop_assert_eq!(&again, &calls, "the tools, {:?}", way);
             let (log, expected) = (log(&world), log(&whole));
             assert_once(&log);

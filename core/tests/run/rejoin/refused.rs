@@ -42,7 +42,7 @@ fn a_replay_that_says_something_else_fails_the_turn_and_keeps_what_was_said() {
         let world = turn(Resumption::Replay, &said[..5], &then);
         let message = refusal(&world);
         assert!(message.contains("does not continue"), "{what}: {message}");
-        let text = world.machine.conversation().text();
+        let text = world.machine.transcript().text();
         assert_eq!(text, "zwölf 三", "{what}");
         world.assert_valid_history();
     }
@@ -71,7 +71,7 @@ fn a_body_without_a_snapshot_is_no_way_to_go_on() {
         let world = turn(Resumption::Snapshot, &said[..5], then);
         let message = refusal(&world);
         assert!(message.contains("MESSAGES_SNAPSHOT"), "{message}");
-        assert_eq!(world.machine.conversation().text(), "zwölf 三");
+        assert_eq!(world.machine.transcript().text(), "zwölf 三");
     }
 }
 
@@ -87,7 +87,7 @@ fn a_snapshot_that_replaces_what_was_said_counts() {
     ];
     let world = turn(Resumption::Snapshot, &said[..5], &then);
     assert_eq!(*world.outcome(), Outcome::Success);
-    assert_eq!(world.machine.conversation().text(), "All of it anew.");
+    assert_eq!(world.machine.transcript().text(), "All of it anew.");
     let ends = world
         .seen
         .ag_ui()

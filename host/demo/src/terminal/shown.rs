@@ -3,10 +3,10 @@ use super::{Call, Progress, Screen};
 use crate::one_line;
 use std::io;
 use std::time::Duration;
-use stepwell_core::conversation::ToolCallStatus;
 use stepwell_core::event::{Event, TokenUsage};
 use stepwell_core::run::{RunEvent, ToolCallUpdate, ToolProgress};
 use stepwell_core::tool::ToolResult;
+use stepwell_core::transcript::ToolCallStatus;
 
 /// The maximum number of characters of a call's arguments, or of its result, that are shown.
 const MAX_CHARS: usize = 160;

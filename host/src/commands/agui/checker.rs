@@ -3,11 +3,11 @@
 use super::encoding::Encoding;
 use super::hints;
 use serde::Serialize;
-use stepwell_core::conversation::{Applied, Conversation};
 use stepwell_core::dialect::{Decode, DecodeError, Decoder, Dialect, HopIds, Sink};
 use stepwell_core::event::{
     EventError, EventRef, ExtraRules, Severity, Verdict, Verification, Verifier, Violation,
 };
+use stepwell_core::transcript::{Applied, Transcript};
 use stepwell_core::wire::FrameLimits;
 
 #[derive(Debug, Serialize)]
@@ -55,7 +55,7 @@ const CUT: &str = "record the whole body; if it was whole, the agent broke off";
 pub(super) fn check(body: &[u8], encoding: Encoding, verification: Verification) -> Report {
     let mut checker = Checker {
         verifier: Verifier::new(verification, ExtraRules::Warn),
-        conversation: Conversation::default(),
+        transcript: Transcript::default(),
         event: 0,
         events: 0,
         known: 0,
@@ -93,7 +93,7 @@ pub(super) fn check(body: &[u8], encoding: Encoding, verification: Verification)
 /// The state of a check.
 struct Checker {
     verifier: Verifier,
-    conversation: Conversation,
+    transcript: Transcript,
     /// The number of the current event, or of the end of the stream.
     event: u64,
     events: u64,
@@ -221,13 +221,13 @@ impl Sink for Checker {
         if verdict? != Verdict::Take {
             return Ok(());
         }
-        if let Applied::Ignored(reason) = self.conversation.apply(event) {
+        if let Applied::Ignored(reason) = self.transcript.apply(event) {
             let advice = "the event changes nothing; see whether it names what was sent before";
             let message = format!("{}: ignored {reason}", event.kind());
             self.find("unusual", Severity::Warned, message, advice);
         }
         if let EventRef::Whole(event) = event
-            && let Some(hint) = hints::of_event(event, &self.conversation)
+            && let Some(hint) = hints::of_event(event, &self.transcript)
         {
             self.findings.push(Finding::hint(self.event, hint));
         }

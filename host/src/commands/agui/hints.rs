@@ -1,20 +1,20 @@
 //! Hints: what the protocol allows, but is probably a mistake.
 
-use stepwell_core::conversation::Conversation;
 use stepwell_core::event::{Event, Message};
 use stepwell_core::tool::parse_arguments;
+use stepwell_core::transcript::Transcript;
 
 /// A message, and its advice.
 pub(super) type Hint = (String, &'static str);
 
 /// Returns the hint for an event that was just applied.
-pub(super) fn of_event(event: &Event, conversation: &Conversation) -> Option<Hint> {
+pub(super) fn of_event(event: &Event, transcript: &Transcript) -> Option<Hint> {
     let (id, is_result) = match event {
         Event::ToolCallEnd(event) => (&event.tool_call_id, false),
         Event::ToolCallResult(event) => (&event.tool_call_id, true),
         _ => return None,
     };
-    let messages = conversation.messages().iter();
+    let messages = transcript.messages().iter();
     let calls = messages.filter_map(|message| match message {
         Message::Assistant(message) => Some(&message.tool_calls),
         _ => None,

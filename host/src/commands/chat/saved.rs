@@ -5,8 +5,8 @@ use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::path::Path;
 use stepwell_core::ThreadId;
-use stepwell_core::conversation::ToolCallStatus;
 use stepwell_core::session::{Role, SessionView};
+use stepwell_core::transcript::ToolCallStatus;
 use stepwell_demo::one_line;
 
 /// Writes the messages to a new file: as JSON if its name ends in .json, else as Markdown.

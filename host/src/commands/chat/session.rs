@@ -2,11 +2,11 @@
 
 use std::io;
 use std::sync::Arc;
-use stepwell_core::conversation::ToolCallStatus;
 use stepwell_core::event::Message;
 use stepwell_core::registry::ThreadKey;
 use stepwell_core::run::{Start, TextOptions};
 use stepwell_core::session::{Role, SessionView, Turn as StoredTurn, ViewOptions};
+use stepwell_core::transcript::ToolCallStatus;
 use stepwell_core::{RunId, ThreadId, Timestamp};
 use stepwell_demo::Failure;
 use stepwell_demo::terminal::Shown;

@@ -25,13 +25,13 @@ use crate::store::Store;
 use std::fmt;
 use std::sync::Arc;
 use stepwell_core::ThreadId;
-use stepwell_core::conversation::Conversation;
 use stepwell_core::dialect::Endpoint;
 use stepwell_core::provider::UnknownPrice;
 use stepwell_core::registry::{SharedRegistry, ThreadKey};
 use stepwell_core::run::{Durability, HookSpec, RunConfig};
 use stepwell_core::tool::ToolRegistry;
 use stepwell_core::tool::{OutputType, ToolError};
+use stepwell_core::transcript::Transcript;
 use uuid::Uuid;
 
 /// Sets up an [`Agent`]. A clone sets up another agent like it, which is cheaper than a new builder: compiled tool
@@ -60,7 +60,7 @@ pub struct AgentBuilder {
     thread: Option<ThreadKey>,
     when_busy: WhenBusy,
     registry: SharedRegistry,
-    history: Conversation,
+    history: Transcript,
     error: Option<ToolError>,
 }
 
@@ -127,7 +127,7 @@ impl AgentBuilder {
             thread: None,
             when_busy: WhenBusy::default(),
             registry: SharedRegistry::default(),
-            history: Conversation::default(),
+            history: Transcript::default(),
             error: None,
         }
     }
@@ -338,7 +338,7 @@ impl AgentBuilder {
 
     /// Begins with an earlier conversation.
     #[must_use]
-    pub fn history(mut self, history: Conversation) -> Self {
+    pub fn history(mut self, history: Transcript) -> Self {
         self.history = history;
         self
     }

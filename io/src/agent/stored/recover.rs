@@ -183,7 +183,7 @@ async fn restart(
         lease,
         start: Box::new(start),
         history: Box::new(match own_history {
-            Some(history) => history.conversation(),
+            Some(history) => history.transcript(),
             None => history(&path)?,
         }),
         setup: Arc::clone(setup),

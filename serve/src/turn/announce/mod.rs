@@ -22,8 +22,8 @@ use serde_json::json;
 use statuses::{status_name, told_statuses, tool_status};
 use std::collections::{BTreeMap, BTreeSet};
 use stepwell_core::ToolCallId;
-use stepwell_core::conversation::Conversation;
 use stepwell_core::event::{Event, Interrupt, MessagesSnapshot, ResumeStatus};
+use stepwell_core::transcript::Transcript;
 use stepwell_io::store::TurnKey;
 use stepwell_io::{RunId, ToolCallStatus, ToolRegistry, ToolResult};
 
@@ -39,7 +39,7 @@ pub(crate) struct Stands<'a> {
     /// The state that is shared.
     pub(crate) state: Option<&'a SharedState>,
     /// The conversation, if another owner had begun the turn.
-    pub(crate) conversation: Option<&'a Conversation>,
+    pub(crate) transcript: Option<&'a Transcript>,
     /// The results of the client's tools that were brought to the run, and may not all be stored.
     pub(crate) brought: &'a [(ToolCallId, ToolResult)],
     /// The stored states of the turn's calls.
@@ -76,20 +76,20 @@ pub(crate) async fn announce(
     };
     announcer.begin_run().await;
     announcer.note_log();
-    let Some(conversation) = stands.conversation else {
+    let Some(transcript) = stands.transcript else {
         return Default::default();
     };
     let open = open_questions(&stands.written.events).into_iter();
     let (void, open): (BTreeMap<_, _>, BTreeMap<_, _>) =
-        open.partition(|(id, _)| stands.is_void(conversation, id));
+        open.partition(|(id, _)| stands.is_void(transcript, id));
     if stands.runs.open == Open::Between && !stands.head.begins {
         // Everything was reported when the last run ended.
-        announcer.rounds.set_statuses(conversation.calls());
+        announcer.rounds.set_statuses(transcript.calls());
         return (open, void.into_keys().collect());
     }
     announcer.writer.close_open_items().await;
-    let reported = announcer.report_results(conversation).await;
-    announcer.report_snapshot(conversation).await;
+    let reported = announcer.report_results(transcript).await;
+    announcer.report_snapshot(transcript).await;
     announcer.report_statuses(&reported).await;
     announcer.report_questions(&open, &void).await;
     (open, BTreeSet::new())
@@ -97,9 +97,9 @@ pub(crate) async fn announce(
 
 impl Stands<'_> {
     /// Returns whether the turn asks the question of this id no more.
-    fn is_void(&self, conversation: &Conversation, id: &String) -> bool {
+    fn is_void(&self, transcript: &Transcript, id: &String) -> bool {
         let asks_again = self.asks.iter().any(|asked| asked.id == *id);
-        let mut calls = conversation.calls().iter();
+        let mut calls = transcript.calls().iter();
         let is_of_call = calls.any(|call| match call.status {
             ToolCallStatus::AwaitingApproval => *id == self.ids.of_call(&call.id),
             // Its tool is run again, and may ask the same.
@@ -150,7 +150,7 @@ impl<'a> Announcer<'a, '_> {
 
     /// Reports the results that are stored, and that the owner before could not report. Results that are not stored yet the
     /// turn reports itself. Returns the calls.
-    async fn report_results(&mut self, conversation: &Conversation) -> Vec<&'a ToolCallId> {
+    async fn report_results(&mut self, transcript: &Transcript) -> Vec<&'a ToolCallId> {
         let Stands {
             written,
             statuses,
@@ -166,8 +166,8 @@ impl<'a> Announcer<'a, '_> {
         for start in begun {
             let (call, name) = (&start.tool_call_id, &start.tool_call_name);
             let status = statuses.of(call).filter(|status| status.is_final());
-            let result = result_of(conversation, call).cloned();
-            let result = result.or_else(|| live_result(conversation, call, self.rounds));
+            let result = result_of(transcript, call).cloned();
+            let result = result.or_else(|| live_result(transcript, call, self.rounds));
             if let (Some(status), Some(result), false) = (status, result, self.rounds.knows(call)) {
                 let label = self.labels.of(call, name, tools);
                 let event = tool_status(call, name, &label, status);
@@ -185,17 +185,17 @@ impl<'a> Announcer<'a, '_> {
 
     /// Reports the conversation. An answer that was cut is marked there, and its calls have results: clients continue from
     /// the snapshot. A call that the log does not have comes with the snapshot, and so does its result.
-    async fn report_snapshot(&mut self, conversation: &Conversation) {
-        self.rounds.set_statuses(conversation.calls());
-        for call in conversation.calls() {
+    async fn report_snapshot(&mut self, transcript: &Transcript) {
+        self.rounds.set_statuses(transcript.calls());
+        for call in transcript.calls() {
             let is_stored = self.stands.statuses.is_over(&call.id);
-            if is_stored && live_result(conversation, &call.id, self.rounds).is_some() {
+            if is_stored && live_result(transcript, &call.id, self.rounds).is_some() {
                 self.rounds.mark_known(&call.id);
             }
         }
-        let mut messages = conversation.messages().to_vec();
-        messages.extend(told_results(conversation, self.rounds));
-        let brought = brought_results(self.stands.brought, conversation, self.rounds);
+        let mut messages = transcript.messages().to_vec();
+        messages.extend(told_results(transcript, self.rounds));
+        let brought = brought_results(self.stands.brought, transcript, self.rounds);
         messages.extend(brought);
         note_results(&messages, self.rounds);
         let snapshot = MessagesSnapshot {

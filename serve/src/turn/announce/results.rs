@@ -2,8 +2,8 @@
 
 use crate::turn::rounds::Rounds;
 use stepwell_core::ToolCallId;
-use stepwell_core::conversation::{Conversation, LiveCall, shown_result};
 use stepwell_core::event::{Event, Message, ToolCallResult, ToolMessage, ToolRole};
+use stepwell_core::transcript::{LiveCall, Transcript, shown_result};
 use stepwell_io::{ToolCallStatus, ToolResult};
 
 /// Notes the results in a snapshot as reported.
@@ -16,11 +16,11 @@ pub(super) fn note_results(messages: &[Message], rounds: &mut Rounds) {
 }
 
 /// Returns the reported results of the round under way. They join the history once the round is over.
-pub(super) fn told_results(conversation: &Conversation, rounds: &Rounds) -> Vec<Message> {
-    let calls = conversation.calls().iter();
+pub(super) fn told_results(transcript: &Transcript, rounds: &Rounds) -> Vec<Message> {
+    let calls = transcript.calls().iter();
     let told = calls.filter(|call| rounds.knows(&call.id));
-    let told = told.filter(|call| result_of(conversation, &call.id).is_none());
-    let results = told.filter_map(|call| live_result(conversation, &call.id, rounds));
+    let told = told.filter(|call| result_of(transcript, &call.id).is_none());
+    let results = told.filter_map(|call| live_result(transcript, &call.id, rounds));
     results.map(Message::Tool).collect()
 }
 
@@ -28,11 +28,11 @@ pub(super) fn told_results(conversation: &Conversation, rounds: &Rounds) -> Vec<
 /// would take them away.
 pub(super) fn brought_results(
     brought: &[(ToolCallId, ToolResult)],
-    conversation: &Conversation,
+    transcript: &Transcript,
     rounds: &Rounds,
 ) -> Vec<Message> {
     let results = brought.iter().filter_map(|(id, result)| {
-        let call = conversation.call_by_id(id)?;
+        let call = transcript.call_by_id(id)?;
         let is_awaited = call.status == ToolCallStatus::Deferred;
         is_awaited.then(|| Message::Tool(result_message(call, result, rounds)))
     });
@@ -41,11 +41,11 @@ pub(super) fn brought_results(
 
 /// Returns the result of a call of the round under way.
 pub(super) fn live_result(
-    conversation: &Conversation,
+    transcript: &Transcript,
     call: &ToolCallId,
     rounds: &Rounds,
 ) -> Option<ToolMessage> {
-    let call = conversation.call_by_id(call)?;
+    let call = transcript.call_by_id(call)?;
     let result = call.result.as_ref().filter(|_| call.status.is_final())?;
     Some(result_message(call, result, rounds))
 }
@@ -61,10 +61,10 @@ fn result_message(call: &LiveCall, result: &ToolResult, rounds: &Rounds) -> Tool
 }
 
 pub(super) fn result_of<'a>(
-    conversation: &'a Conversation,
+    transcript: &'a Transcript,
     call: &ToolCallId,
 ) -> Option<&'a ToolMessage> {
-    conversation
+    transcript
         .messages()
         .iter()
         .find_map(|message| match message {

@@ -49,10 +49,10 @@ impl Drive<'_> {
             })
             .collect();
         self.answer_lapsed(&declined, handle).await;
-        let Ok(conversation) = handle.conversation().await else {
+        let Ok(transcript) = handle.transcript().await else {
             return;
         };
-        let calls = conversation.calls().iter();
+        let calls = transcript.calls().iter();
         for call in calls.filter(|call| call.status == ToolCallStatus::Deferred) {
             let late = ToolFailure {
                 kind: ToolFailureKind::TimedOut,

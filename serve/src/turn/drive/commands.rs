@@ -117,10 +117,10 @@ async fn bring_result(
     handle: &TurnHandle,
 ) -> Result<(), EngineError> {
     let call = call.clone();
-    let Ok(conversation) = handle.conversation().await else {
+    let Ok(transcript) = handle.transcript().await else {
         return Err(EngineError::Over);
     };
-    let awaited = conversation.call_by_id(&call).map(|call| call.status);
+    let awaited = transcript.call_by_id(&call).map(|call| call.status);
     if awaited == Some(ToolCallStatus::Deferred) {
         let brought = handle.finish_call(call.clone(), result).await;
         return brought.map_err(|_| EngineError::NotWaiting { call });
@@ -129,7 +129,7 @@ async fn bring_result(
         Message::Assistant(said) => said.tool_calls.iter().any(|asked| asked.id == call),
         _ => false,
     };
-    Err(match conversation.messages().iter().any(asks) {
+    Err(match transcript.messages().iter().any(asks) {
         true => EngineError::NotWaiting { call },
         false => EngineError::NoCall { call },
     })

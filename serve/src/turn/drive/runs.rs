@@ -9,8 +9,8 @@ use crate::turn::in_runs::{NextRun, input, started};
 use crate::turn::stored::Fact;
 use crate::turn::usage::usage_since;
 use stepwell_core::ToolCallId;
-use stepwell_core::conversation::LiveCall;
 use stepwell_core::event::{ResumeEntry, ResumeStatus, RunOutcome};
+use stepwell_core::transcript::LiveCall;
 use stepwell_io::{RunId, ToolCallStatus, ToolResult, TurnHandle};
 use tokio::sync::oneshot;
 use uuid::Uuid;
@@ -18,8 +18,8 @@ use uuid::Uuid;
 impl Drive<'_> {
     /// Returns what the turn waits for, if only the user or the client can move it on and all its events were reported.
     pub(crate) async fn awaited(&self, handle: &TurnHandle) -> Option<Awaited> {
-        let conversation = handle.conversation().await.ok()?;
-        let calls = conversation.calls();
+        let transcript = handle.transcript().await.ok()?;
+        let calls = transcript.calls();
         let questions = &self.questions;
         let asks =
             |call: &LiveCall| call.status == ToolCallStatus::Executing && questions.has(&call.id);
@@ -230,7 +230,7 @@ impl Drive<'_> {
         handle: &TurnHandle,
     ) -> Vec<Fact> {
         let mut facts = Vec::new();
-        let Ok(stands) = handle.conversation().await else {
+        let Ok(stands) = handle.transcript().await else {
             return facts;
         };
         for (call, result) in results {

@@ -14,7 +14,7 @@ use stepwell_core::dialect::Dialect;
 use stepwell_core::run::Durability;
 use stepwell_io::store::Store;
 use stepwell_io::{
-    Agent, AgentBuilder, Conversation, Endpoint, RunId, SharedRegistry, ToolContext, Turn,
+    Agent, AgentBuilder, Endpoint, RunId, SharedRegistry, ToolContext, Transcript, Turn,
 };
 use tokio::sync::mpsc;
 
@@ -165,7 +165,7 @@ fn in_run(
         Origin::History(messages) => messages.clone(),
         Origin::Stored(..) => Vec::new(),
     };
-    let history = Conversation::new(history);
+    let history = Transcript::new(history);
     let history = match state {
         Some(state) => history.with_shared_state(state.value()),
         None => history,

@@ -227,7 +227,7 @@ impl SessionTurn {
             ids,
             head,
             runs: &runs,
-            conversation: handle.revived_from(),
+            transcript: handle.revived_from(),
             brought: &begun.given.results,
             statuses: &Statuses::of_last(&begun.path)?,
             asks: &asks,

@@ -53,7 +53,7 @@ async fn converse(server: &MockLlm, messages: &mut Vec<Value>) -> String {
 #[tokio::test]
 async fn the_secret_numbers_play_many_times_and_at_once() {
     let server = start(Script::secret_numbers()).await;
-    let conversation = async || {
+    let transcript = async || {
         let mut messages = vec![json!({"role": "system", "content": "Be brief."})];
         for _ in 0..3 {
             let text = converse(&server, &mut messages).await;
@@ -61,7 +61,7 @@ async fn the_secret_numbers_play_many_times_and_at_once() {
         }
         messages
     };
-    let conversations = join_all((0..8).map(|_| conversation())).await;
+    let conversations = join_all((0..8).map(|_| transcript())).await;
     assert_eq!(server.requests().len(), 8 * 3 * 2);
     assert!(server.failures().is_empty(), "{:?}", server.failures());
     assert_eq!(

@@ -2,9 +2,9 @@
 
 use crate::moves::Move;
 use crate::world::{Asked, Hand, Shown, World};
-use stepwell_core::conversation::ToolCallStatus;
 use stepwell_core::run::EffectStage;
 use stepwell_core::run::{EffectId, Outcome, StateKind, TimerKey};
+use stepwell_core::transcript::ToolCallStatus;
 
 /// The invariants that a search checks, for its report.
 pub const CHECKED: &[&str] = &[
@@ -16,8 +16,7 @@ impl World {
     pub fn check(&mut self, before: &Self, step: Move) {
         if before.is_over() && !step.is_crash() {
             let same = before.machine.outcome() == self.machine.outcome()
-                && before.machine.conversation().messages()
-                    == self.machine.conversation().messages();
+                && before.machine.transcript().messages() == self.machine.transcript().messages();
             if !same || !self.walked.is_empty() {
                 self.wrong("I2: the end is not the end");
             }
@@ -121,7 +120,7 @@ impl World {
             })
         };
         let state = self.machine.state();
-        let calls = self.machine.conversation().calls();
+        let calls = self.machine.transcript().calls();
         let has = |status| calls.iter().any(|call| call.status == status);
         let executing = |key| {
             let mut calls = calls.iter();

@@ -223,7 +223,7 @@ impl World {
         }
         if self.bounds.extras.stops {
             // The calls that the user sees.
-            let calls = self.machine.conversation().calls();
+            let calls = self.machine.transcript().calls();
             moves.extend(calls.iter().map(|call| Move::Stops(call.key)));
         }
         if state == StateKind::Interrupted {

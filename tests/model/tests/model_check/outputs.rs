@@ -4,10 +4,10 @@ use crate::look::{history, legal_request};
 use crate::world::{Asked, Hand, Shown, World, Write, part};
 use std::sync::Arc;
 use stepwell_core::CallKey;
-use stepwell_core::conversation::ToolCallStatus;
 use stepwell_core::run::{
     Block, Effect, EffectId, HookPlace, Output, RunEvent, StateKind, ToolInvocation, TurnStatus,
 };
+use stepwell_core::transcript::ToolCallStatus;
 
 impl World {
     /// Takes all outputs.
@@ -209,7 +209,7 @@ impl World {
             Some(kind) if kind.runs() && kind.tool() == invocation.name => {}
             kind => self.wrong(format!("{id} is given for a call of {kind:?}")),
         }
-        let live = self.machine.conversation().calls().iter();
+        let live = self.machine.transcript().calls().iter();
         if live
             .filter(|live| live.key == call && live.status == status)
             .count()
@@ -316,7 +316,7 @@ impl World {
     /// I8 and I17: the history has a result for each call, in their order, and it is the one that the call came to,
     /// whatever finished first.
     pub fn check_history(&mut self) {
-        match history(self.machine.conversation().messages()) {
+        match history(self.machine.transcript().messages()) {
             Err(fault) => self.wrong(format!("I8: {fault}")),
             Ok(results) => {
                 for (call, expected) in self.ghost.results.clone() {

@@ -60,7 +60,7 @@ impl Recorder {
         if self.attempts.is_none() {
             return;
         }
-        let messages = of.conversation().messages();
+        let messages = of.transcript().messages();
         for message in messages.get(self.stream_start(of)..).unwrap_or_default() {
             let length = match message {
                 Message::Assistant(message) => message.content.as_deref().map_or(0, str::len),

@@ -1,7 +1,7 @@
 use super::StreamNotes;
 use crate::ToolCallId;
-use crate::conversation::{Applied, Conversation};
 use crate::event::{EncryptedValueSubtype, Event, EventRef};
+use crate::transcript::{Applied, Transcript};
 
 impl StreamNotes {
     /// Takes the notes since the last call, if there are any.
@@ -16,19 +16,19 @@ impl StreamNotes {
         &mut self,
         event: EventRef<'_>,
         applied: &Applied,
-        conversation: &Conversation,
+        transcript: &Transcript,
     ) {
         let EventRef::Whole(event) = event else {
             return;
         };
         // The attached data counts all the same.
         if matches!(event, Event::ActivityDelta(_)) || !matches!(applied, Applied::Ignored(_)) {
-            self.event(event, conversation);
+            self.event(event, transcript);
         }
     }
 
-    fn event(&mut self, event: &Event, conversation: &Conversation) {
-        let owner = |call: &ToolCallId| conversation.owner(call).cloned();
+    fn event(&mut self, event: &Event, transcript: &Transcript) {
+        let owner = |call: &ToolCallId| transcript.owner(call).cloned();
         let touched = match event {
             Event::TextMessageEnd(event) => {
                 self.finished.push(event.message_id.clone());

@@ -4,10 +4,10 @@
 use super::Recorder;
 use super::stream::{Form, StreamOf, digest};
 use crate::MessageId;
-use crate::conversation::Conversation;
-use crate::conversation::MessagePart;
 use crate::event::{AssistantMessage, Message, ReasoningMessage};
 use crate::run::protocol::{Attached, Block};
+use crate::transcript::MessagePart;
+use crate::transcript::Transcript;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -73,7 +73,7 @@ impl Recorder {
 
     /// The messages of the conversation, as far as the blocks recorded so far do not have them.
     pub(crate) fn unrecorded<'a>(&self, of: &StreamOf<'a>) -> Vec<MessagePart<'a>> {
-        let messages = of.conversation.messages();
+        let messages = of.transcript.messages();
         let (start, end) = if self.streams {
             (self.stream_start(of), self.rewritten_from(of))
         } else {
@@ -116,7 +116,7 @@ impl Recorder {
             match recorded.get(id).filter(|_| at < end) {
                 Some(known) => {
                     let mark = marks.get(id).copied();
-                    push_rest(&mut parts, message, *known, mark, of.conversation);
+                    push_rest(&mut parts, message, *known, mark, of.transcript);
                 }
                 None => parts.push(MessagePart::Whole(Cow::Borrowed(message))),
             }
@@ -131,10 +131,10 @@ fn push_rest<'a>(
     message: &'a Message,
     known: usize,
     mark: Option<u64>,
-    conversation: &Conversation,
+    transcript: &Transcript,
 ) {
     let id = message.id();
-    let (text, has_calls) = match Form::of(message, conversation) {
+    let (text, has_calls) = match Form::of(message, transcript) {
         Form::Text(text) => (text, has_calls(message)),
         Form::Reasoning(text) => (text, false),
         Form::Calls | Form::Result { .. } | Form::Whole => {

@@ -5,12 +5,12 @@
 //! stream.
 
 use super::{Recorder, Rewritten, StreamNotes};
-use crate::conversation::{Conversation, LiveCall};
 use crate::event::{AssistantMessage, Message, TokenUsage};
 use crate::hash::fnv1a;
 use crate::run::parts::bookmark::Bookmark;
 use crate::run::protocol::{Attached, BlockContent};
 use crate::tool::ToolRegistry;
+use crate::transcript::{LiveCall, Transcript};
 use crate::{CallKey, MessageId};
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -18,7 +18,7 @@ use std::collections::BTreeSet;
 /// The stream that is recorded: the hop's, in the conversation as it is now.
 pub(crate) struct StreamOf<'a> {
     hop: u32,
-    pub(super) conversation: &'a Conversation,
+    pub(super) transcript: &'a Transcript,
     tools: &'a ToolRegistry,
     /// The place before the messages of the hop.
     begins: &'a Bookmark,
@@ -27,21 +27,21 @@ pub(crate) struct StreamOf<'a> {
 impl<'a> StreamOf<'a> {
     pub(crate) fn new(
         hop: u32,
-        conversation: &'a Conversation,
+        transcript: &'a Transcript,
         tools: &'a ToolRegistry,
         begins: &'a Bookmark,
     ) -> Self {
         Self {
             hop,
-            conversation,
+            transcript,
             tools,
             begins,
         }
     }
 
     #[cfg(feature = "model-check")]
-    pub(super) fn conversation(&self) -> &'a Conversation {
-        self.conversation
+    pub(super) fn transcript(&self) -> &'a Transcript {
+        self.transcript
     }
 }
 
@@ -74,8 +74,8 @@ impl Recorder {
         }
         let start = self.stream_start(of);
         for id in noted.touched {
-            let first = of.conversation.position(&id);
-            if let Some(first) = first.filter(|_| of.conversation.last_position(&id) != first) {
+            let first = of.transcript.position(&id);
+            if let Some(first) = first.filter(|_| of.transcript.last_position(&id) != first) {
                 // The id does not identify one of the two messages.
                 self.note_rewritten(of, first);
                 continue;
@@ -87,7 +87,7 @@ impl Recorder {
         }
         let end = self.rewritten_from(of);
         for id in noted.finished {
-            let at = of.conversation.position(&id);
+            let at = of.transcript.position(&id);
             if let Some(at) = at.filter(|at| (start..end).contains(at)) {
                 self.record_up_to(of, start, at);
             }
@@ -96,18 +96,18 @@ impl Recorder {
 
     /// Notes that the messages from `kept` on were replaced.
     fn note_rewritten(&mut self, of: &StreamOf<'_>, kept: usize) {
-        let messages = of.conversation.messages();
+        let messages = of.transcript.messages();
         let before = match &self.rewritten {
             Some(Rewritten { after: None }) => 0,
             Some(Rewritten { after: Some(id) }) => {
-                of.conversation.position(id).map_or(usize::MAX, |at| at + 1)
+                of.transcript.position(id).map_or(usize::MAX, |at| at + 1)
             }
             None => usize::MAX,
         };
         let mut from = kept.min(before).min(messages.len());
         // The last one that stays is named by its id, which a bad agent may have given to two.
         while let Some(last) = from.checked_sub(1)
-            && of.conversation.position(messages[last].id()) != Some(last)
+            && of.transcript.position(messages[last].id()) != Some(last)
         {
             from = last;
         }
@@ -118,10 +118,10 @@ impl Recorder {
     /// Returns the index of the first message that is recorded as a complete one.
     pub(super) fn rewritten_from(&self, of: &StreamOf<'_>) -> usize {
         match &self.rewritten {
-            None => of.conversation.messages().len(),
+            None => of.transcript.messages().len(),
             Some(Rewritten { after: None }) => 0,
             Some(Rewritten { after: Some(id) }) => {
-                of.conversation.position(id).map_or(0, |at| at + 1)
+                of.transcript.position(id).map_or(0, |at| at + 1)
             }
         }
     }
@@ -131,7 +131,7 @@ impl Recorder {
         if of.begins.is_at_start() {
             return 0;
         }
-        match of.begins.position(of.conversation) {
+        match of.begins.position(of.transcript) {
             Some(start) => start,
             None if self.rewritten.is_some() => self.rewritten_from(of),
             None => 0,
@@ -142,7 +142,7 @@ impl Recorder {
     /// so that the blocks have the order of the messages.
     fn record_up_to(&mut self, of: &StreamOf<'_>, start: usize, last: usize) {
         let recorded = self.recorded.last();
-        let recorded = recorded.and_then(|entry| of.conversation.position(&entry.0));
+        let recorded = recorded.and_then(|entry| of.transcript.position(&entry.0));
         let first = recorded.map_or(start, |at| (at + 1).max(start));
         for at in (first..last).chain([last]) {
             self.record_message(of, at, true);
@@ -152,12 +152,12 @@ impl Recorder {
     /// Records the new part of the message at `at`. A message that only asks for tools comes with its calls, once the
     /// stream is over, unless `is_begun` says that its place must be kept.
     fn record_message(&mut self, of: &StreamOf<'_>, at: usize, is_begun: bool) {
-        let conversation = of.conversation;
-        let Some(message) = conversation.messages().get(at) else {
+        let transcript = of.transcript;
+        let Some(message) = transcript.messages().get(at) else {
             return;
         };
         let id = message.id();
-        let content = match Form::of(message, conversation) {
+        let content = match Form::of(message, transcript) {
             Form::Text(text) => {
                 self.piece(id, text, message)
                     .map(|(text, attached)| BlockContent::Text {
@@ -190,9 +190,7 @@ impl Recorder {
             }
             // The result goes after its call, wherever that is; but the result of an earlier call with the same id only
             // here.
-            Form::Result { has_call: true }
-                if is_begun && conversation.answered_at(at).is_some() =>
-            {
+            Form::Result { has_call: true } if is_begun && transcript.answered_at(at).is_some() => {
                 None
             }
             Form::Result { .. } | Form::Whole => {
@@ -217,7 +215,7 @@ impl Recorder {
         let (start, end) = (self.stream_start(of), self.rewritten_from(of));
         let mut recorded = Recorded::default();
         for id in std::mem::take(&mut self.touched) {
-            let at = of.conversation.position(&id);
+            let at = of.transcript.position(&id);
             if let Some(at) = at.filter(|at| *at < start.min(end)) {
                 self.record_changed(of, at, &mut recorded);
             }
@@ -229,24 +227,19 @@ impl Recorder {
             }
         }
         if let Some(Rewritten { after }) = self.rewritten.take() {
-            let messages = of.conversation.messages()[end..].to_vec();
+            let messages = of.transcript.messages()[end..].to_vec();
             let content = BlockContent::Messages { after, messages };
             self.record(of.hop, content);
         }
-        let keys: Vec<_> = of
-            .conversation
-            .calls()
-            .iter()
-            .map(|call| call.key)
-            .collect();
+        let keys: Vec<_> = of.transcript.calls().iter().map(|call| call.key).collect();
         for key in keys {
             self.record_call(of, key, &mut recorded);
         }
-        for at in end..of.conversation.messages().len() {
+        for at in end..of.transcript.messages().len() {
             self.record_result(of, at, &mut recorded);
         }
         if std::mem::take(&mut self.state_changed) {
-            let state = of.conversation.shared_state().clone();
+            let state = of.transcript.shared_state().clone();
             self.record(of.hop, BlockContent::State { state });
         }
         self.forget_stream();
@@ -257,7 +250,7 @@ impl Recorder {
         if self.record_result(of, at, recorded) {
             return;
         }
-        if let Some(message) = of.conversation.messages().get(at) {
+        if let Some(message) = of.transcript.messages().get(at) {
             let message = Box::new(message.clone());
             self.record(of.hop, BlockContent::Message { message });
         }
@@ -265,12 +258,12 @@ impl Recorder {
 
     /// Records the hop's calls that the message at `at` asks for.
     fn record_calls_of(&mut self, of: &StreamOf<'_>, at: usize, recorded: &mut Recorded) {
-        let Some(Message::Assistant(message)) = of.conversation.messages().get(at) else {
+        let Some(Message::Assistant(message)) = of.transcript.messages().get(at) else {
             return;
         };
         let calls = message.tool_calls.iter();
-        let own = calls.filter(|call| of.conversation.owner(&call.id) == Some(&message.id));
-        let live = own.filter_map(|call| of.conversation.call_by_id(&call.id));
+        let own = calls.filter(|call| of.transcript.owner(&call.id) == Some(&message.id));
+        let live = own.filter_map(|call| of.transcript.call_by_id(&call.id));
         let keys: Vec<_> = live.map(|call| call.key).collect();
         for key in keys {
             self.record_call(of, key, recorded);
@@ -278,20 +271,20 @@ impl Recorder {
     }
 
     fn record_call(&mut self, of: &StreamOf<'_>, key: CallKey, recorded: &mut Recorded) {
-        let Some(live) = of.conversation.call(key) else {
+        let Some(live) = of.transcript.call(key) else {
             return;
         };
         if !recorded.calls.insert(key) {
             return;
         }
-        let asked = of.conversation.tool_call(live);
+        let asked = of.transcript.tool_call(live);
         let arguments = asked.map_or("", |call| &call.function.arguments);
         let content = BlockContent::ToolUse {
             call: key,
             tool_call_id: live.id.clone(),
             name: live.name.clone(),
             arguments: arguments.to_owned(),
-            parent: of.conversation.owner(&live.id).cloned(),
+            parent: of.transcript.owner(&live.id).cloned(),
             label: of.tools.own_label(&live.name, arguments),
             encrypted_value: asked.and_then(|call| call.encrypted_value.clone()),
             metadata: asked.and_then(|call| call.metadata.clone()),
@@ -302,15 +295,15 @@ impl Recorder {
     /// Records a result that the backend gave to a call of the hop. Whether the message at `at` is the first of that
     /// call.
     fn record_result(&mut self, of: &StreamOf<'_>, at: usize, recorded: &mut Recorded) -> bool {
-        let Some(message) = of.conversation.messages().get(at) else {
+        let Some(message) = of.transcript.messages().get(at) else {
             return false;
         };
         let Message::Tool(answer) = message else {
             return false;
         };
         let is_own = |call: &&LiveCall| call.status.is_final() && call.result.is_none();
-        let call = of.conversation.answered_at(at);
-        let call = call.and_then(|id| of.conversation.call_by_id(id));
+        let call = of.transcript.answered_at(at);
+        let call = call.and_then(|id| of.transcript.call_by_id(id));
         let Some(call) = call.filter(is_own) else {
             return false;
         };
@@ -392,15 +385,15 @@ pub(super) fn digest(value: &impl Serialize) -> u64 {
 }
 
 impl<'a> Form<'a> {
-    pub(super) fn of(message: &'a Message, conversation: &Conversation) -> Self {
+    pub(super) fn of(message: &'a Message, transcript: &Transcript) -> Self {
         match message {
             Message::Assistant(said) => {
                 let mut calls = said.tool_calls.iter();
                 // An agent may use an id twice: then the last one is live.
                 let is_plain = is_bare(said)
                     && calls.all(|call| {
-                        conversation.call_by_id(&call.id).is_some()
-                            && conversation.owner(&call.id) == Some(&said.id)
+                        transcript.call_by_id(&call.id).is_some()
+                            && transcript.owner(&call.id) == Some(&said.id)
                     });
                 match &said.content {
                     Some(text) if is_plain => Self::Text(text),
@@ -412,7 +405,7 @@ impl<'a> Form<'a> {
                 Self::Reasoning(&message.content)
             }
             Message::Tool(result) => Self::Result {
-                has_call: conversation.owner(&result.tool_call_id).is_some(),
+                has_call: transcript.owner(&result.tool_call_id).is_some(),
             },
             _ => Self::Whole,
         }

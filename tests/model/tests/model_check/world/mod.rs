@@ -13,13 +13,13 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
-use stepwell_core::conversation::Conversation;
 use stepwell_core::event::{AssistantMessage, Message, ResumeEntry, ResumeStatus};
 use stepwell_core::run::{
     Block, BlockContent, Decision, EdgeRow, EffectId, HookAnswer, HookPlace, Input, Question,
     Refusal, RunMachine, SnapshotError, Start, StateKind, TimerKey, TurnStatus, UserAnswer,
 };
 use stepwell_core::tool::ToolFailure;
+use stepwell_core::transcript::Transcript;
 use stepwell_core::{CallKey, Timestamp};
 
 pub struct World {
@@ -62,7 +62,7 @@ impl World {
         let machine = RunMachine::new(
             Arc::clone(&bounds.config),
             "t".into(),
-            Conversation::default(),
+            Transcript::default(),
         );
         Self {
             machine,
@@ -475,7 +475,7 @@ impl World {
                     self.expect(call, "changed");
                 }
                 (HookPlace::Result(call), HookAnswer::GoOn) => {
-                    let live = self.machine.conversation().call(call);
+                    let live = self.machine.transcript().call(call);
                     let is_ok = live.is_some_and(|live| matches!(live.result, Some(Ok(_))));
                     self.expect(call, if is_ok { "ok" } else { "err" });
                 }

@@ -82,7 +82,7 @@ impl World {
 
     /// Returns whether the machine waits for something of the call.
     fn is_open(&self, call: CallKey) -> bool {
-        let live = self.machine.conversation().call(call);
+        let live = self.machine.transcript().call(call);
         live.is_some_and(|live| !live.status.is_final())
     }
 

@@ -1,10 +1,10 @@
 //! The deltas: where each goes, and its one append.
 
-use super::Conversation;
+use super::Transcript;
 use super::applied::{Applied, Item};
 use crate::event::{Message, MessageContent, ToolCall, ToolMessage, UserMessage};
 
-impl Conversation {
+impl Transcript {
     /// The id of an item's message or call, and its content so far.
     #[must_use]
     pub fn item(&self, item: Item) -> Option<(&str, &str)> {

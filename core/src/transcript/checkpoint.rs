@@ -1,7 +1,7 @@
 //! A conversation of which a checkpoint has what cannot be rebuilt from stored blocks.
 
 use super::index::Index;
-use super::{Conversation, LiveCall};
+use super::{LiveCall, Transcript};
 use crate::MessageId;
 use crate::event::Message;
 use serde::{Deserialize, Serialize};
@@ -87,7 +87,7 @@ impl<T> Row<T> {
 #[derive(Debug)]
 pub(crate) struct Misfit(pub(crate) String);
 
-impl Conversation {
+impl Transcript {
     /// The conversation without what is rebuilt from blocks: its messages, its state, and results that are in blocks. The
     /// state is in the outline if it is `new`.
     pub(crate) fn outline(&self, is_state_new: bool) -> (Self, Outline) {
@@ -110,7 +110,7 @@ impl Conversation {
                 restarts: call.restarts,
             }
         });
-        let conversation = Self {
+        let transcript = Self {
             messages: Vec::new(),
             state: Value::Null,
             calls: calls.collect(),
@@ -125,7 +125,7 @@ impl Conversation {
             state: is_state_new.then(|| self.state.clone()),
             index: self.index.untold(),
         };
-        (conversation, outline)
+        (transcript, outline)
     }
 
     /// The live calls whose results are in blocks.

@@ -1,12 +1,12 @@
 //! The changes by stored blocks to a conversation: see [`session`](crate::session).
 
-use super::Conversation;
+use super::Transcript;
 use super::index::Index;
 use crate::event::{AssistantMessage, Message, TokenUsage, ToolCall};
 use crate::{MessageId, ToolCallId, Usd};
 use serde_json::Value;
 
-impl Conversation {
+impl Transcript {
     /// The message that asks for the call with this id; the last one, if the id was used again.
     pub(crate) fn owner(&self, call: &ToolCallId) -> Option<&MessageId> {
         let (at, _) = self.index.call(call)?;

@@ -1,13 +1,13 @@
 //! Activities: what an agent shows of its work.
 
-use super::Conversation;
+use super::Transcript;
 use super::applied::Applied;
 use super::apply::subagent;
 use super::patch::patched;
 use crate::event::{ActivityDelta, ActivityMessage, ActivitySnapshot, Message};
 use serde_json::Value;
 
-impl Conversation {
+impl Transcript {
     pub(super) fn activity_snapshot(&mut self, event: &ActivitySnapshot) {
         let fresh = ActivityMessage {
             id: event.message_id.clone(),

@@ -1,7 +1,7 @@
 //! Tool calls: where they go, and where their results do.
 
 use super::apply::subagent;
-use super::{Conversation, LiveCall, ToolCallStatus};
+use super::{LiveCall, ToolCallStatus, Transcript};
 use crate::event::{
     AssistantMessage, Common, Message, ToolCall, ToolCallResult, ToolCallStart, ToolMessage,
 };
@@ -9,7 +9,7 @@ use crate::{CallKey, MessageId, ToolCallId};
 use foldhash::fast::RandomState;
 use std::collections::HashMap;
 
-impl Conversation {
+impl Transcript {
     pub(super) fn call_started(&mut self, event: &ToolCallStart) {
         let id = &event.tool_call_id;
         let parent = event.parent_message_id.as_ref();

@@ -1,11 +1,11 @@
 use super::index::Index;
-use super::{Conversation, ToolCallStatus};
+use super::{ToolCallStatus, Transcript};
 use crate::ToolCallId;
 use crate::event::{Message, MessagesSnapshot};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-impl Conversation {
+impl Transcript {
     /// Applies a `MESSAGES_SNAPSHOT`: removes the messages that the snapshot does not name, replaces the others where
     /// they are, and appends new ones. Activities and reasoning stay if the snapshot has none of their kind, since many
     /// agents leave those out; an agent may say which activities its snapshot covers.

@@ -2,7 +2,7 @@
 
 use super::applied::Applied;
 use super::patch::patched;
-use super::{Conversation, RunFailure, ToolCallStatus};
+use super::{RunFailure, ToolCallStatus, Transcript};
 use crate::event::{
     AssistantMessage, Common, EncryptedValueSubtype, Event, EventRef, Message,
     ReasoningEncryptedValue, ReasoningMessage, RunError, RunFinished, RunStarted, StateDelta,
@@ -12,7 +12,7 @@ use crate::event::{ERROR_KIND, REPLACED, RETRY_AFTER_MS};
 use serde_json::Value;
 use std::time::Duration;
 
-impl Conversation {
+impl Transcript {
     /// Applies one event, by the rules of AG-UI. The order of events is not checked here.
     #[inline]
     pub fn apply(&mut self, event: EventRef<'_>) -> Applied {

@@ -1,19 +1,19 @@
 //! The conversation: messages, the calls of the hop in progress, and the reducer that events build it with.
 //!
 //! ```
-//! use stepwell_core::conversation::Conversation;
+//! use stepwell_core::transcript::Transcript;
 //! use stepwell_core::event::{Event, EventRef, Message};
 //!
-//! let mut conversation = Conversation::new(vec![Message::user("m1", "Hello")]);
+//! let mut transcript = Transcript::new(vec![Message::user("m1", "Hello")]);
 //! for json in [
 //!     r#"{"type":"TEXT_MESSAGE_START","messageId":"m2"}"#,
 //!     r#"{"type":"TEXT_MESSAGE_CONTENT","messageId":"m2","delta":"Hi!"}"#,
 //!     r#"{"type":"TEXT_MESSAGE_END","messageId":"m2"}"#,
 //! ] {
 //!     let event: Event = serde_json::from_str(json)?;
-//!     conversation.apply(EventRef::from(&event));
+//!     transcript.apply(EventRef::from(&event));
 //! }
-//! assert_eq!(conversation.text(), "Hi!");
+//! assert_eq!(transcript.text(), "Hi!");
 //! # Ok::<(), serde_json::Error>(())
 //! ```
 
@@ -48,7 +48,7 @@ use serde_json::{Map, Value};
 /// A conversation: its messages, the message in progress, and the state shared with an agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(from = "Stored")]
-pub struct Conversation {
+pub struct Transcript {
     messages: Vec<Message>,
     state: Value,
     calls: Vec<LiveCall>,
@@ -77,7 +77,7 @@ struct Stored {
     index: Index,
 }
 
-impl From<Stored> for Conversation {
+impl From<Stored> for Transcript {
     fn from(stored: Stored) -> Self {
         let Stored {
             messages,
@@ -103,13 +103,13 @@ impl From<Stored> for Conversation {
     }
 }
 
-impl Default for Conversation {
+impl Default for Transcript {
     fn default() -> Self {
         Self::new(Vec::new())
     }
 }
 
-impl Conversation {
+impl Transcript {
     /// A conversation with these messages, oldest first, and an empty state.
     #[must_use]
     pub fn new(messages: Vec<Message>) -> Self {
@@ -333,8 +333,8 @@ fn is_empty(message: &Message) -> bool {
 mod tests {
     use super::*;
 
-    fn said(conversation: &Conversation) -> Vec<&str> {
-        let ids = conversation.messages().iter().map(|message| message.id());
+    fn said(transcript: &Transcript) -> Vec<&str> {
+        let ids = transcript.messages().iter().map(|message| message.id());
         ids.map(|id| &**id).collect()
     }
 
@@ -347,11 +347,11 @@ mod tests {
             // The same message is not added twice anyway.
             (Message::user("1", "Hello"), vec!["1"]),
         ] {
-            let mut conversation = Conversation::new(vec![failed.clone()]);
-            conversation.make_way_for(&again);
-            assert_eq!(said(&conversation), expected, "{again:?}");
-            let _ = conversation.push(again.clone());
-            assert!(conversation.message(again.id()).is_some());
+            let mut transcript = Transcript::new(vec![failed.clone()]);
+            transcript.make_way_for(&again);
+            assert_eq!(said(&transcript), expected, "{again:?}");
+            let _ = transcript.push(again.clone());
+            assert!(transcript.message(again.id()).is_some());
         }
         // A message that was answered stays.
         let answer = Message::Assistant(crate::event::AssistantMessage {
@@ -359,8 +359,8 @@ mod tests {
             content: Some("Hi".to_owned()),
             ..crate::event::AssistantMessage::default()
         });
-        let mut conversation = Conversation::new(vec![failed, answer]);
-        conversation.make_way_for(&Message::user("2", "Hello"));
-        assert_eq!(said(&conversation), ["1", "a"]);
+        let mut transcript = Transcript::new(vec![failed, answer]);
+        transcript.make_way_for(&Message::user("2", "Hello"));
+        assert_eq!(said(&transcript), ["1", "a"]);
     }
 }
