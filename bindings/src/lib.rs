@@ -128,7 +128,7 @@ pub use media::{ContentPart, MediaKind, file, text};
 #[cfg(feature = "agent")]
 pub use media::{MediaSource, media_part};
 pub use outcome::{
-    ApiErrorKind, Deadline, Failure, Incomplete, Outcome, Problem, ProblemKind, TokenUsage,
+    ApiErrorKind, Deadline, ErrorKind, Failure, Incomplete, Outcome, Problem, TokenUsage,
     TurnLimit, problem_of,
 };
 #[cfg(feature = "agent")]

@@ -2,7 +2,7 @@ mod problem;
 
 use crate::hook::HookMoment;
 use crate::time::Duration;
-pub use problem::{Problem, ProblemKind, problem_of};
+pub use problem::{ErrorKind, Problem, problem_of};
 #[cfg(feature = "agent")]
 pub use problem::{TurnError, require_whole};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};

@@ -7,8 +7,8 @@ use serde_json::json;
 use std::sync::{Arc, Mutex};
 use stepwell_core::dialect;
 use stepwell_ffi::{
-    Agent, AgentSetup, AgentTool, CallbackError, Finished, HttpAnswer, HttpHeader, HttpRequest,
-    HttpTransport, Outcome, ProblemKind, ToolContext, ToolError, ToolHandler, ToolInvocation,
+    Agent, AgentSetup, AgentTool, CallbackError, ErrorKind, Finished, HttpAnswer, HttpHeader,
+    HttpRequest, HttpTransport, Outcome, ToolContext, ToolError, ToolHandler, ToolInvocation,
     ToolOutput, TurnOptions,
 };
 use stepwell_io::HttpClient;
@@ -154,20 +154,16 @@ impl HttpTransport for Fated {
 #[tokio::test]
 async fn what_fails_is_told() {
     for (fate, kind, said) in [
-        (Fate::Refused, ProblemKind::Authentication, "no such key"),
-        (
-            Fate::Unanswered,
-            ProblemKind::ConnectionFailed,
-            "gave no answer",
-        ),
+        (Fate::Refused, ErrorKind::Authentication, "no such key"),
+        (Fate::Unanswered, ErrorKind::Connection, "gave no answer"),
         (
             Fate::BrokenOff,
-            ProblemKind::ConnectionFailed,
+            ErrorKind::Connection,
             "the train is in a tunnel",
         ),
         (
             Fate::NoStatus,
-            ProblemKind::ConnectionFailed,
+            ErrorKind::Connection,
             "7 is no status of HTTP",
         ),
     ] {

@@ -93,13 +93,13 @@ pub use stepwell_core::provider;
 pub use stepwell_core::registry::{RegistryEvent, RunHandle, SharedRegistry, ThreadKey};
 pub use stepwell_core::run::{
     Authorization, BackgroundPolicy, ContextGuard, ContextMessage, ContextOverflow, ContextPolicy,
-    Deadline, Decision, DevicePolicy, EmptyAnswerPolicy, Failure, HookAnswer, HookMoment,
-    HookPlace, HookSpec, HookSubject, HookedAnswer, HookedRequest, HookedResult, Incomplete,
-    LimitPolicy, Limits, Misuse, NetworkChangePolicy, OfflinePolicy, Outcome,
-    PartialArgumentsUpdate, PartialOutputUpdate, Problem, ProblemKind, Question, QuestionError,
-    RepeatLimit, RetryPolicy, RunConfig, RunEvent, SnapshotError, Start, SteeringRefusal,
-    TextOptions, Timeouts, ToolCallUpdate, ToolInvocation, ToolPartialResult, ToolProgress,
-    TurnLimit, TurnOptions, UserAnswer,
+    Deadline, Decision, DevicePolicy, EmptyAnswerPolicy, ErrorKind, Failure, HookAnswer,
+    HookMoment, HookPlace, HookSpec, HookSubject, HookedAnswer, HookedRequest, HookedResult,
+    Incomplete, LimitPolicy, Limits, Misuse, NetworkChangePolicy, OfflinePolicy, Outcome,
+    PartialArgumentsUpdate, PartialOutputUpdate, Problem, Question, QuestionError, RepeatLimit,
+    RetryPolicy, RunConfig, RunEvent, SnapshotError, Start, SteeringRefusal, TextOptions, Timeouts,
+    ToolCallUpdate, ToolInvocation, ToolPartialResult, ToolProgress, TurnLimit, TurnOptions,
+    UserAnswer,
 };
 pub use stepwell_core::tool::{
     OutputMode, OutputType, OutputTypeError, OwnedChange, Rejection, Tool, ToolError, ToolFailure,

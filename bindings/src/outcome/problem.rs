@@ -20,8 +20,8 @@ mirror! {
 
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, uniffi::Enum)]
     #[serde(rename_all = "camelCase")]
-    #[mirror(stepwell_core::run::ProblemKind)]
-    pub enum ProblemKind;
+    #[mirror(stepwell_core::run::ErrorKind)]
+    pub enum ErrorKind;
 }
 
 #[cfg(feature = "agent")]
@@ -31,7 +31,7 @@ mirror! {
     #[derive(Clone, Debug, PartialEq, thiserror::Error, uniffi::Error)]
     #[uniffi::export(Display)]
     #[mirror(
-        stepwell_core::run::ProblemKind,
+        stepwell_core::run::ErrorKind,
         with(
             problem: Problem = "What is wrong, and what to do.",
             finished: Finished = "The turn: what was said so far stands.",

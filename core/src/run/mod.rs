@@ -41,15 +41,14 @@ pub use protocol::ticket;
 pub use protocol::{
     AnswerText, Attached, Authorization, BackgroundPolicy, Block, BlockContent, CORRECTION, CUT,
     ContextGuard, ContextMessage, ContextOverflow, ContextPolicy, Credentials, Deadline, Decision,
-    DevicePolicy, Durability, EdgeRow, Effect, EffectId, EffectStage, EmptyAnswerPolicy, Failure,
-    HookAnswer, HookMoment, HookPlace, HookSpec, HookSubject, HookedAnswer, HookedRequest,
+    DevicePolicy, Durability, EdgeRow, Effect, EffectId, EffectStage, EmptyAnswerPolicy, ErrorKind,
+    Failure, HookAnswer, HookMoment, HookPlace, HookSpec, HookSubject, HookedAnswer, HookedRequest,
     HookedResult, Incomplete, Input, KilledPolicy, LimitPolicy, Limits, Misuse,
     NetworkChangePolicy, OfflinePolicy, Outcome, Output, ParseEffectIdError,
-    PartialArgumentsUpdate, PartialOutputUpdate, PartialTooLarge, Problem, ProblemKind, Question,
-    QuestionError, REFUSED, Refusal, RepeatLimit, ResumeError, RetryPolicy, RunConfig, RunEvent,
-    RunIds, Start, StateKind, SteeringRefusal, TextOptions, Timeouts, TimerKey, ToolCallUpdate,
-    ToolInvocation, ToolPartialResult, ToolProgress, TurnLimit, TurnOptions, TurnStatus,
-    UserAnswer, cut_messages,
+    PartialArgumentsUpdate, PartialOutputUpdate, PartialTooLarge, Problem, Question, QuestionError,
+    REFUSED, Refusal, RepeatLimit, ResumeError, RetryPolicy, RunConfig, RunEvent, RunIds, Start,
+    StateKind, SteeringRefusal, TextOptions, Timeouts, TimerKey, ToolCallUpdate, ToolInvocation,
+    ToolPartialResult, ToolProgress, TurnLimit, TurnOptions, TurnStatus, UserAnswer, cut_messages,
 };
 pub(crate) use protocol::{NEARLY_FULL, is_correction, is_cut};
 pub use states::active::Active;

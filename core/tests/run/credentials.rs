@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use stepwell_core::dialect::Dialect;
 use stepwell_core::run::{
-    Authorization, Credentials, Deadline, Effect, EffectId, Failure, Input, Outcome, ProblemKind,
+    Authorization, Credentials, Deadline, Effect, EffectId, ErrorKind, Failure, Input, Outcome,
     Refusal, RunMachine, StateKind, TimerKey,
 };
 use stepwell_core::tool::Tool;
@@ -140,7 +140,7 @@ fn without_credentials_the_turn_fails_with_the_hosts_words() {
     let message = "nobody has signed in".to_owned();
     assert_eq!(*failed(&world), Failure::NotAuthorized { message });
     let problem = world.outcome().problem().expect("it failed");
-    assert_eq!(problem.kind, ProblemKind::Authentication);
+    assert_eq!(problem.kind, ErrorKind::Authentication);
     assert_eq!(world.seen.effect_names(), ["authorize authorize:0:0"]);
 }
 

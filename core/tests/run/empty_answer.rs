@@ -3,7 +3,7 @@
 use crate::world::{Reply, ToolReply, World, offer};
 use stepwell_core::dialect::Dialect;
 use stepwell_core::provider;
-use stepwell_core::run::{EmptyAnswerPolicy, Incomplete, Outcome, ProblemKind, RunConfig};
+use stepwell_core::run::{EmptyAnswerPolicy, ErrorKind, Incomplete, Outcome, RunConfig};
 use stepwell_core::tool::Tool;
 use stepwell_testing::reply::{call, text};
 
@@ -117,7 +117,7 @@ fn an_empty_answer_is_no_success_in_any_dialect() {
         assert_eq!(*world.outcome(), EMPTY, "{provider}: {body}");
         assert_eq!(world.seen.requests().len(), 1, "{provider}");
         let problem = world.outcome().problem().expect("it is no success");
-        assert_eq!(problem.kind, ProblemKind::EmptyAnswer);
+        assert_eq!(problem.kind, ErrorKind::OutputInvalid);
         world.assert_valid_history();
     }
 }

@@ -502,7 +502,7 @@ fn a_wait_that_only_the_body_asks_for_is_kept_too() {
 fn a_quota_that_is_used_up_is_not_tried_again_and_an_overload_is() {
     let used_up = r#"{"error":{"message":"You exceeded your current quota.","type":"insufficient_quota","code":"insufficient_quota"}}"#;
     let world = crate::world::chat().reply(refusal(429, used_up)).turn();
-    assert_eq!(failure(&world).kind(), Some(ApiErrorKind::RateLimit));
+    assert_eq!(failure(&world).kind(), Some(ApiErrorKind::Quota));
     assert_eq!(world.seen.requests().len(), 1);
     let overloaded =
         r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#;

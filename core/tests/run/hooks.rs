@@ -8,9 +8,8 @@ use std::sync::Arc;
 use stepwell_core::dialect::Dialect;
 use stepwell_core::event::Message;
 use stepwell_core::run::{
-    Durability, Effect, EffectId, Failure, HookAnswer, HookMoment, HookPlace, HookSpec,
-    HookSubject, Input, Misuse, Outcome, Output, ProblemKind, RunEvent, RunMachine, Start,
-    StateKind, TimerKey,
+    Durability, Effect, EffectId, ErrorKind, Failure, HookAnswer, HookMoment, HookPlace, HookSpec,
+    HookSubject, Input, Misuse, Outcome, Output, RunEvent, RunMachine, Start, StateKind, TimerKey,
 };
 use stepwell_core::tool::Tool;
 use stepwell_core::transcript::{ToolCallStatus, Transcript};
@@ -170,7 +169,7 @@ fn a_refused_request_is_not_sent() {
     );
     assert_eq!(told(&world), [("hook-0", "not on Sundays")]);
     let problem = world.outcome().problem().expect("it failed");
-    assert_eq!(problem.kind, ProblemKind::RefusedByHook);
+    assert_eq!(problem.kind, ErrorKind::Refused);
     assert!(problem.message.contains("hook-0") && problem.message.contains("Sundays"));
 }
 

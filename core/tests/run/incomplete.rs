@@ -6,7 +6,7 @@ use stepwell_core::Timestamp;
 use stepwell_core::event::Message;
 use stepwell_core::provider;
 use stepwell_core::run::{
-    Effect, EffectId, Failure, Incomplete, Input, Outcome, Output, ProblemKind, RunConfig,
+    Effect, EffectId, ErrorKind, Failure, Incomplete, Input, Outcome, Output, RunConfig,
     RunMachine, Start, TimerKey, TurnStatus,
 };
 use stepwell_core::transcript::Transcript;
@@ -202,23 +202,23 @@ fn an_answer_that_ends_with_an_error_for_its_reason_has_failed() {
             "openai-compatible",
             chat("error"),
             "error",
-            ProblemKind::ServerError,
+            ErrorKind::ServerError,
         ),
-        ("mistral", chat("error"), "error", ProblemKind::ServerError),
+        ("mistral", chat("error"), "error", ErrorKind::ServerError),
         (
             "gemini",
             gemini("MALFORMED_FUNCTION_CALL"),
             "MALFORMED_FUNCTION_CALL",
-            ProblemKind::ServerError,
+            ErrorKind::ServerError,
         ),
-        ("gemini", gemini("OTHER"), "OTHER", ProblemKind::ServerError),
+        ("gemini", gemini("OTHER"), "OTHER", ErrorKind::ServerError),
         (
             "gemini",
             gemini("MISSING_THOUGHT_SIGNATURE"),
             "MISSING_THOUGHT_SIGNATURE",
-            ProblemKind::InvalidRequest,
+            ErrorKind::InvalidRequest,
         ),
-        ("ag-ui", ag_ui("error"), "error", ProblemKind::ServerError),
+        ("ag-ui", ag_ui("error"), "error", ErrorKind::ServerError),
     ] {
         let outcome = left_open(provider, &body);
         let problem = outcome.problem().expect("it is not whole");
@@ -277,5 +277,5 @@ fn an_incomplete_answer_is_a_complete_turn_with_a_problem() {
     }
     assert_eq!(Outcome::Success.problem(), None);
     let problem = Outcome::Truncated.problem().expect("it is not whole");
-    assert!(problem.is_retryable && problem.kind == ProblemKind::ConnectionFailed);
+    assert!(problem.is_retryable && problem.kind == ErrorKind::Connection);
 }

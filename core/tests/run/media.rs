@@ -4,7 +4,7 @@ use crate::world::{ToolReply, World, offer};
 use serde_json::{Value, json};
 use stepwell_core::dialect::Dialect;
 use stepwell_core::event::{Message, MessageContent};
-use stepwell_core::run::{Failure, Input, Outcome, ProblemKind, Start};
+use stepwell_core::run::{ErrorKind, Failure, Input, Outcome, Start};
 use stepwell_core::tool::{Tool, ToolOutput};
 use stepwell_testing::reply::{call, text};
 
@@ -51,7 +51,7 @@ fn what_is_attached_now_is_refused_before_the_request() {
     assert!(message.contains("(document)"), "{message}");
     assert!(world.seen.requests().is_empty());
     let problem = world.outcome().problem().expect("a problem");
-    assert_eq!(problem.kind, ProblemKind::InvalidRequest);
+    assert_eq!(problem.kind, ErrorKind::InvalidRequest);
     assert!(!problem.is_retryable);
 }
 

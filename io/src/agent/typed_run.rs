@@ -53,7 +53,7 @@ impl Agent {
     /// ```
     ///
     /// # Errors
-    /// The answer is incomplete, or does not fit ([`ProblemKind::OutputInvalid`](crate::ProblemKind::OutputInvalid));
+    /// The answer is incomplete, or does not fit ([`ErrorKind::OutputInvalid`](crate::ErrorKind::OutputInvalid));
     /// its text is kept. An answer cannot have this type.
     pub async fn run<T>(&self, content: impl Into<MessageContent>) -> Result<T, RunError>
     where

@@ -2,7 +2,7 @@
 
 use crate::*;
 use stepwell_io::store::{Generation, NewTurn};
-use stepwell_io::{ProblemKind, WhenBusy};
+use stepwell_io::{ErrorKind, WhenBusy};
 
 #[tokio::test]
 async fn a_turn_that_another_host_claimed_stops_and_writes_no_more() {
@@ -129,7 +129,7 @@ async fn two_agents_on_one_store_do_not_mix_their_turns() {
     };
     assert_eq!(*failure, Failure::Busy);
     let refused = refused.whole().unwrap_err();
-    assert_eq!(refused.problem.kind, ProblemKind::Busy);
+    assert_eq!(refused.problem.kind, ErrorKind::Busy);
     assert_eq!(turns(&store).await, stored, "nothing is stored of it");
     assert_eq!(server.requests().len(), 1);
 

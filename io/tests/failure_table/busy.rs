@@ -3,7 +3,7 @@
 use crate::cancel::Place;
 use crate::threads::{events, names};
 use crate::*;
-use stepwell_io::{Message, ProblemKind, Start, WhenBusy};
+use stepwell_io::{ErrorKind, Message, Start, WhenBusy};
 
 /// Returns the users' messages in the conversation.
 fn said(finished: &Finished) -> Vec<Value> {
@@ -55,7 +55,7 @@ async fn two_users_of_one_agent_are_not_mixed() {
                 "{what}"
             );
             let told = second.clone().whole().expect_err("it has failed");
-            assert_eq!(told.problem.kind, ProblemKind::Busy, "{what}");
+            assert_eq!(told.problem.kind, ErrorKind::Busy, "{what}");
             assert!(told.to_string().contains("agent.thread(id)"), "{told}");
             assert!(second.transcript.messages().is_empty(), "{what}");
             assert_eq!((second.hops, second.text().as_str()), (0, ""), "{what}");

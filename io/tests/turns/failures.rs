@@ -127,7 +127,7 @@ async fn a_server_error_is_tried_again_and_then_fails() {
     let Failure::Api { error } = failure(&finished.outcome) else {
         panic!("{:?}", finished.outcome)
     };
-    assert_eq!((error.kind, error.status), (ApiErrorKind::Unavailable, 500));
+    assert_eq!((error.kind, error.status), (ApiErrorKind::ServerError, 500));
     assert_eq!(server.requests().len(), 4, "as often as the policy says");
 }
 

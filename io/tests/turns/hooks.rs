@@ -8,9 +8,8 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use stepwell_io::{
-    BuildError, Hook, HookAnswer, HookHandler, HookMoment, HookSubject, HookedAnswer,
-    HookedRequest, HookedResult, Message, Outcome, ProblemKind, RunEvent, Tool, ToolContext,
-    ToolInvocation,
+    BuildError, ErrorKind, Hook, HookAnswer, HookHandler, HookMoment, HookSubject, HookedAnswer,
+    HookedRequest, HookedResult, Message, Outcome, RunEvent, Tool, ToolContext, ToolInvocation,
 };
 use stepwell_mock_llm::{Hop, Script};
 
@@ -80,7 +79,7 @@ async fn refusals_are_events_and_outcomes() {
     let agent = agent(&server).tool(tool(), work).hook(hook);
     let (events, finished) = watch(agent.build().expect("complete").send("Hello")).await;
     let problem = finished.outcome.problem().expect("it failed");
-    assert_eq!(problem.kind, ProblemKind::RefusedByHook);
+    assert_eq!(problem.kind, ErrorKind::Refused);
     assert!(problem.message.contains("guard") && problem.message.contains("it tells the secret"));
     let told = messages(&server.requests()[1], "tool")[0]["content"].clone();
     let told = told.as_str().expect("text");
@@ -107,7 +106,7 @@ async fn a_hook_that_fails_or_panics_fails_the_turn_with_its_name() {
         let agent = agent(&server).hook(hook).build().expect("complete");
         let (_, finished) = watch(agent.send("Hello")).await;
         let problem = finished.outcome.problem().expect("it failed");
-        assert_eq!(problem.kind, ProblemKind::RefusedByHook);
+        assert_eq!(problem.kind, ErrorKind::Refused);
         let words = if panics {
             "on purpose"
         } else {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use stepwell_io::store::MemoryStore;
 use stepwell_io::{
-    Agent, Authorization, CredentialRequest, Failure, InstructionsRequest, Outcome, ProblemKind,
+    Agent, Authorization, CredentialRequest, ErrorKind, Failure, InstructionsRequest, Outcome,
     Tool, ToolContext, TurnBuildError,
 };
 use stepwell_mock_llm::{Hop, MockLlm, Script};
@@ -201,7 +201,7 @@ async fn code_that_gives_no_key_is_a_clear_failure() {
             .expect("complete");
         let (_, finished) = watch(agent.send("Hello")).await;
         let problem = finished.outcome.problem().expect("it failed");
-        assert_eq!(problem.kind, ProblemKind::Authentication);
+        assert_eq!(problem.kind, ErrorKind::Authentication);
         let words = if breaks {
             "on purpose"
         } else {

@@ -6,7 +6,7 @@ use std::convert::Infallible;
 use std::error::Error;
 use std::time::Duration;
 use stepwell_io::{
-    DepsError, Event, Failure, Outcome, ProblemKind, Question, QuestionError, RunEvent, Tool,
+    DepsError, ErrorKind, Event, Failure, Outcome, Question, QuestionError, RunEvent, Tool,
     ToolContext, ToolFailureKind, ToolInvocation, UserAnswer,
 };
 use stepwell_mock_llm::{Hop, Script};
@@ -86,7 +86,7 @@ async fn deps_of_another_type_fail_the_turn() {
     let last = events.last();
     assert_eq!(last, Some(&RunEvent::Completed(finished.outcome.clone())));
     let failed = finished.whole().expect_err("it has failed");
-    assert_eq!(failed.problem.kind, ProblemKind::AppFailed);
+    assert_eq!(failed.problem.kind, ErrorKind::ToolFailed);
     assert_eq!(server.requests().len(), 1, "the model is not told");
     // The thread continues, and the model's next request has no type's name.
     watch(agent.send("Well?")).await;

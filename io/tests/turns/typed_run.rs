@@ -5,7 +5,7 @@ use futures::StreamExt;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use stepwell_io::{ProblemKind, RunError, RunEvent, output_type};
+use stepwell_io::{ErrorKind, RunError, RunEvent, output_type};
 use stepwell_mock_llm::{Hop, MockLlm, Script};
 
 /// A journey.
@@ -76,7 +76,7 @@ async fn what_never_fits_is_an_error_that_has_the_text() {
     let Err(RunError::Turn(failed)) = failed else {
         panic!("{failed:?}");
     };
-    assert_eq!(failed.problem.kind, ProblemKind::OutputInvalid);
+    assert_eq!(failed.problem.kind, ErrorKind::OutputInvalid);
     assert!(
         failed.finished.text().ends_with("I said: Bergen"),
         "{}",

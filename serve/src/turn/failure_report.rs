@@ -45,6 +45,14 @@ fn of_kind(kind: ApiErrorKind) -> (&'static str, &'static str) {
             "model_unauthorized",
             "the model's provider does not accept the server's key",
         ),
+        ApiErrorKind::Permission => (
+            "model_unauthorized",
+            "the server's key may not use its model",
+        ),
+        ApiErrorKind::Quota => (
+            "quota_used_up",
+            "the server's account with the model's provider is used up",
+        ),
         ApiErrorKind::NotFound => (
             "model_not_found",
             "the model's provider does not know the server's model or address",
@@ -57,7 +65,7 @@ fn of_kind(kind: ApiErrorKind) -> (&'static str, &'static str) {
             "model_overloaded",
             "the model's provider has too much to do: try again in a while",
         ),
-        ApiErrorKind::Unavailable => (
+        ApiErrorKind::ServerError => (
             "model_unavailable",
             "the model's provider is out of service: try again in a while",
         ),
@@ -65,7 +73,7 @@ fn of_kind(kind: ApiErrorKind) -> (&'static str, &'static str) {
             "context_too_long",
             "the conversation is too long for the model: begin a new one, or leave out a part of this one",
         ),
-        ApiErrorKind::ContentFiltered => (
+        ApiErrorKind::ContentFilter => (
             "content_filtered",
             "the model's provider refuses what was asked, or what the model answered",
         ),

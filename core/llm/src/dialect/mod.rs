@@ -57,7 +57,7 @@ pub use crate::provider::{
 pub use self::{
     ag_ui::{Boundary, ON_INTERRUPT, mark_answers},
     encoding::SEGMENT,
-    error::{excerpt, is_transient_in_stream, wait_in_words},
+    error::{excerpt, wait_in_words},
     limit::ITEM,
     offer::Offer,
 };

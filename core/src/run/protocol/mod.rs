@@ -63,7 +63,7 @@ pub(super) use output::MAX_WAITING_MESSAGES;
 pub use output::{
     Output, PartialArgumentsUpdate, PartialOutputUpdate, RunEvent, SteeringRefusal, ToolCallUpdate,
 };
-pub use problem::{Problem, ProblemKind};
+pub use problem::{ErrorKind, Problem};
 pub(in crate::run) use progress::MOST_MESSAGE;
 pub use progress::{PartialTooLarge, ToolPartialResult, ToolProgress};
 pub use question::{Question, QuestionError, UserAnswer};

@@ -2,7 +2,7 @@ use super::answer_text::AnswerText;
 use super::block::TurnStatus;
 use super::hook::HookMoment;
 use super::limit::TurnLimit;
-use crate::dialect::{ApiError, ApiErrorKind, DecodeError, is_transient_in_stream, wait_in_words};
+use crate::dialect::{ApiError, ApiErrorKind, DecodeError, wait_in_words};
 use crate::pipeline::StreamError;
 use crate::transcript::RunFailure;
 use crate::unquoted::unquoted;
@@ -296,8 +296,8 @@ impl Failure {
             "malformed_function_call" | "malformed_response" | "unexpected_tool_call" => {
                 ApiErrorKind::UnreadableOutput
             }
-            "error" | "no_image" | "image_other" | "other" => ApiErrorKind::Unavailable,
-            "missing_thought_signature" => ApiErrorKind::BadRequest,
+            "error" | "no_image" | "image_other" | "other" => ApiErrorKind::ServerError,
+            "missing_thought_signature" => ApiErrorKind::InvalidRequest,
             _ => return None,
         };
         Some(Self::Reported {
@@ -350,9 +350,7 @@ impl Failure {
     pub fn is_transient(&self) -> bool {
         match self {
             Self::Api { error } => error.is_transient(),
-            Self::Reported { error, kind } => {
-                is_transient_in_stream(*kind, error.code.as_deref(), &error.message)
-            }
+            Self::Reported { kind, .. } => kind.is_some_and(ApiErrorKind::is_transient),
             Self::Connection { .. }
             | Self::TimedOut {
                 deadline: Deadline::Silence,

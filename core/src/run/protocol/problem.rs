@@ -11,7 +11,7 @@ use std::fmt;
 #[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub struct Problem {
     /// The kind, for the app to act on.
-    pub kind: ProblemKind,
+    pub kind: ErrorKind,
     /// A sentence that describes the problem.
     pub message: String,
     /// The advice on how to solve the problem.
@@ -19,6 +19,9 @@ pub struct Problem {
     /// Whether the same request may succeed another time.
     #[serde(rename = "retryable")]
     pub is_retryable: bool,
+    /// The HTTP status of the provider's answer, if it answered with an error.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<u16>,
 }
 
 impl fmt::Display for Problem {
@@ -34,11 +37,11 @@ macro_rules! kinds {
         #[serde(rename_all = "camelCase")]
         #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
         #[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
-        pub enum ProblemKind {
+        pub enum ErrorKind {
             $( $(#[$doc])* $kind, )*
         }
 
-        impl ProblemKind {
+        impl ErrorKind {
             /// All of them.
             pub const ALL: &[Self] = &[$( Self::$kind ),*];
 
@@ -54,51 +57,48 @@ macro_rules! kinds {
 }
 
 kinds! {
-    /// The key is missing, wrong, or not allowed to do this.
+    /// The key is missing or wrong.
     Authentication: "give another key"
-    /// Too many requests, or the quota is used up.
-    RateLimit: "wait, or see whether the quota is used up"
+    /// The key is valid, and not allowed to do this.
+    Permission: "use a model or an account that the key may use"
+    /// The model or the address does not exist.
+    NotFound: "check the model's name and the address"
+    /// Too many requests.
+    RateLimit: "wait, then try again"
+    /// The account's quota or credit is used up.
+    Quota: "raise the account's limit, or add credit"
+    /// The conversation is longer than the model can read.
+    ContextTooLong: "begin a new conversation, or leave out a part of this one"
     /// The request is at fault.
     InvalidRequest: "change the request: sending it again will not help"
-    /// The model or the address does not exist.
-    NotFound: "look at the model's name and the address"
-    /// The provider is at fault.
+    /// The model refused to answer, or a hook of the app refused the request or the answer.
+    Refused: "ask in other words"
+    /// The provider's filter stopped the request or the answer.
+    ContentFilter: "ask in other words"
+    /// The answer is empty, or is not of the type that was asked for.
+    OutputInvalid: "make the type simpler, allow more retries, or ask another model"
+    /// A limit was reached: the turn's, the agent's own, or the model's limit of tokens, which cut the answer off.
+    LimitReached: "raise the limit, or send another message to continue"
+    /// A tool, or other code of the app, failed.
+    ToolFailed: "fix the app's own code"
+    /// The provider or the agent is at fault.
     ServerError: "try again later"
     /// The provider or the model has too much to do.
     Overloaded: "try again later, or another model"
-    /// The conversation is longer than the model can read.
-    ContextTooLong: "begin a new conversation, or leave out a part of this one"
-    /// The provider's filter stopped the request or the answer.
-    ContentFiltered: "ask in other words"
-    /// The model refused to answer.
-    Refused: "ask in other words"
-    /// The answer was cut off at the model's limit of tokens.
-    Cut: "ask for less at once, or allow an answer more tokens"
-    /// The model ended without text, a tool call or media.
-    EmptyAnswer: "send the message again, or say that an empty answer is fine"
-    /// A limit of the turn was reached, or one of the agent's own.
-    LimitReached: "raise the limit, or send another message to go on"
-    /// The model's server cannot be reached, or the connection broke.
-    ConnectionFailed: "check the address and the network"
-    /// The request or the turn took too long.
-    TimedOut: "send the message again, or allow it more time"
     /// The response is not an answer in the provider's format.
-    Unreadable: "check that the address and the provider's format belong together"
-    /// The model did not give the typed answer that it was asked for.
-    OutputInvalid: "make the type simpler, allow more retries, or ask another model"
-    /// The agent reported that its run failed, without a known reason.
-    AgentFailed: "see what it says; send the message again if that may help"
-    /// The app's own code for the turn failed.
-    AppFailed: "see to the app's own code, which says why"
-    /// A hook of the app refused the request or the answer, or failed.
-    RefusedByHook: "ask for something else, or see to the hook, which says why"
+    InvalidResponse: "check that the address and the provider's format belong together"
+    /// The model's server cannot be reached, or the connection broke.
+    Connection: "check the address and the network"
+    /// The request or the turn took too long.
+    Timeout: "send the message again, or allow it more time"
     /// The messages could not be stored.
-    NotStored: "see to the store"
-    /// Another turn of the thread is in progress.
-    Busy: "give each user and each transcript a thread of its own (`agent.thread(id)`), wait for the turn, or cancel it \
-        first (`when_busy`)"
-    /// The user or the agent stopped the turn.
-    Stopped: "send the message again if that was not meant"
+    Store: "check the store"
+    /// Another turn of the conversation is under way.
+    Busy: "wait for the turn, or say what happens instead (`when_busy`)"
+    /// The user or the app stopped the turn.
+    Cancelled: "send the message again if that was not meant"
+    /// The program uses the library in a way that cannot work.
+    Misuse: "change the program as the message says"
 }
 
 impl Outcome {
@@ -108,10 +108,10 @@ impl Outcome {
         let (kind, message) = match self {
             Self::Success => return None,
             Self::Incomplete { reason } => (reason.problem(), reason.to_string()),
-            Self::LimitReached { limit } => (ProblemKind::LimitReached, limit.to_string()),
-            Self::Cancelled => (ProblemKind::Stopped, "the turn was stopped".to_owned()),
+            Self::LimitReached { limit } => (ErrorKind::LimitReached, limit.to_string()),
+            Self::Cancelled => (ErrorKind::Cancelled, "the turn was stopped".to_owned()),
             Self::Truncated => (
-                ProblemKind::ConnectionFailed,
+                ErrorKind::Connection,
                 "the stream ended before the answer did".to_owned(),
             ),
             Self::Failed { failure } => (failure.problem(), failure.sentence()),
@@ -126,18 +126,24 @@ impl Outcome {
             message,
             advice: kind.advice(),
             is_retryable,
+            status: match self {
+                Self::Failed {
+                    failure: Failure::Api { error },
+                } => Some(error.status),
+                _ => None,
+            },
         })
     }
 }
 
 impl Incomplete {
-    fn problem(self) -> ProblemKind {
+    fn problem(self) -> ErrorKind {
         match self {
-            Self::Length => ProblemKind::Cut,
-            Self::ContentFilter => ProblemKind::ContentFiltered,
-            Self::Refusal => ProblemKind::Refused,
-            Self::Limit => ProblemKind::LimitReached,
-            Self::Empty => ProblemKind::EmptyAnswer,
+            Self::Length => ErrorKind::LimitReached,
+            Self::ContentFilter => ErrorKind::ContentFilter,
+            Self::Refusal => ErrorKind::Refused,
+            Self::Limit => ErrorKind::LimitReached,
+            Self::Empty => ErrorKind::OutputInvalid,
         }
     }
 }
@@ -153,35 +159,38 @@ impl Failure {
         }
     }
 
-    fn problem(&self) -> ProblemKind {
+    fn problem(&self) -> ErrorKind {
         if let Some(kind) = self.kind() {
             return match kind {
-                ApiErrorKind::Authentication => ProblemKind::Authentication,
-                ApiErrorKind::RateLimit => ProblemKind::RateLimit,
-                ApiErrorKind::BadRequest => ProblemKind::InvalidRequest,
-                ApiErrorKind::NotFound => ProblemKind::NotFound,
-                ApiErrorKind::Overloaded => ProblemKind::Overloaded,
-                ApiErrorKind::ContextTooLong => ProblemKind::ContextTooLong,
-                ApiErrorKind::ContentFiltered => ProblemKind::ContentFiltered,
-                _ => ProblemKind::ServerError,
+                ApiErrorKind::Authentication => ErrorKind::Authentication,
+                ApiErrorKind::Permission => ErrorKind::Permission,
+                ApiErrorKind::Quota => ErrorKind::Quota,
+                ApiErrorKind::RateLimit => ErrorKind::RateLimit,
+                ApiErrorKind::InvalidRequest => ErrorKind::InvalidRequest,
+                ApiErrorKind::NotFound => ErrorKind::NotFound,
+                ApiErrorKind::Overloaded => ErrorKind::Overloaded,
+                ApiErrorKind::ContextTooLong => ErrorKind::ContextTooLong,
+                ApiErrorKind::ContentFilter => ErrorKind::ContentFilter,
+                _ => ErrorKind::ServerError,
             };
         }
         match self {
-            Self::Api { .. } | Self::Reported { .. } => ProblemKind::AgentFailed,
-            Self::Connection { .. } | Self::RunNotCreated { .. } => ProblemKind::ConnectionFailed,
-            Self::UnexpectedBody { .. } | Self::Stream { .. } => ProblemKind::Unreadable,
+            Self::Api { .. } | Self::Reported { .. } => ErrorKind::ServerError,
+            Self::Connection { .. } | Self::RunNotCreated { .. } => ErrorKind::Connection,
+            Self::UnexpectedBody { .. } | Self::Stream { .. } => ErrorKind::InvalidResponse,
             Self::TimedOut {
                 deadline: Deadline::Silence | Deadline::Turn,
-            } => ProblemKind::TimedOut,
-            Self::NotStored { .. } => ProblemKind::NotStored,
-            Self::Busy => ProblemKind::Busy,
-            Self::LimitReached { .. } => ProblemKind::LimitReached,
-            Self::ContextTooLong { .. } => ProblemKind::ContextTooLong,
-            Self::AttachmentRefused { .. } => ProblemKind::InvalidRequest,
-            Self::OutputInvalid { .. } => ProblemKind::OutputInvalid,
-            Self::NotAuthorized { .. } => ProblemKind::Authentication,
-            Self::NoInstructions { .. } | Self::ToolNotSetUp { .. } => ProblemKind::AppFailed,
-            Self::RefusedByHook { .. } => ProblemKind::RefusedByHook,
+            } => ErrorKind::Timeout,
+            Self::NotStored { .. } => ErrorKind::Store,
+            Self::Busy => ErrorKind::Busy,
+            Self::LimitReached { .. } => ErrorKind::LimitReached,
+            Self::ContextTooLong { .. } => ErrorKind::ContextTooLong,
+            Self::AttachmentRefused { .. } => ErrorKind::InvalidRequest,
+            Self::OutputInvalid { .. } => ErrorKind::OutputInvalid,
+            Self::NotAuthorized { .. } => ErrorKind::Authentication,
+            Self::NoInstructions { .. } => ErrorKind::ToolFailed,
+            Self::ToolNotSetUp { .. } => ErrorKind::Misuse,
+            Self::RefusedByHook { .. } => ErrorKind::Refused,
         }
     }
 }

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 use stepwell_core::dialect::ApiError;
 use stepwell_core::dialect::ApiErrorKind::{
-    self, Authentication, BadRequest, ContentFiltered, ContextTooLong, NotFound, Overloaded,
-    RateLimit, Unavailable, UnreadableOutput,
+    self, Authentication, ContentFilter, ContextTooLong, InvalidRequest, NotFound, Overloaded,
+    RateLimit, ServerError, UnreadableOutput,
 };
 use stepwell_core::provider;
 
@@ -155,15 +155,15 @@ fn what_a_gateway_wraps_again_and_again_does_not_go_deep() {
 #[test]
 fn what_is_no_json_is_judged_by_its_status() {
     for (status, kind) in [
-        (400, BadRequest),
+        (400, InvalidRequest),
         (401, Authentication),
         (404, NotFound),
-        (418, BadRequest),
+        (418, InvalidRequest),
         (429, RateLimit),
-        (500, Unavailable),
-        (502, Unavailable),
+        (500, ServerError),
+        (502, ServerError),
         (529, Overloaded),
-        (600, BadRequest),
+        (600, InvalidRequest),
     ] {
         let error = ApiError::from_body(status, b"<html>Nope</html>");
         assert_eq!(error.kind, kind, "{status}");
@@ -182,11 +182,11 @@ fn a_stream_says_the_kind_by_its_code_or_its_words() {
             Some(ContextTooLong),
         ),
         (Some("rate_limit_exceeded"), "Slow", Some(RateLimit)),
-        (Some("server_error"), "It broke", Some(Unavailable)),
-        (Some("502"), "Upstream", Some(Unavailable)),
+        (Some("server_error"), "It broke", Some(ServerError)),
+        (Some("502"), "Upstream", Some(ServerError)),
         (Some("429"), "Slow", Some(RateLimit)),
         (Some("tool_use_failed"), "No", Some(UnreadableOutput)),
-        (Some("content_filter"), "x", Some(ContentFiltered)),
+        (Some("content_filter"), "x", Some(ContentFilter)),
         (None, "prompt is too long: 1 > 0", Some(ContextTooLong)),
         (None, "server busy, please try again", Some(Overloaded)),
         (None, "It went wrong", None),

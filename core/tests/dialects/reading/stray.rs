@@ -20,12 +20,12 @@ const ERRORS: [(&str, &str, ApiErrorKind); 9] = [
     (
         "error:{\"code\":500,\"message\":\"slot died\",\"type\":\"server_error\"}",
         "slot died",
-        ApiErrorKind::Unavailable,
+        ApiErrorKind::ServerError,
     ),
     (
         "{\"error\":{\"message\":\"backend died\",\"type\":\"server_error\",\"code\":502}}",
         "backend died",
-        ApiErrorKind::Unavailable,
+        ApiErrorKind::ServerError,
     ),
     (
         "{\n  \"error\": {\n    \"code\": 429,\n    \"message\": \"No more\",\n    \"status\": \"RESOURCE_EXHAUSTED\"\n  }\n}",
@@ -35,12 +35,12 @@ const ERRORS: [(&str, &str, ApiErrorKind); 9] = [
     (
         "{\"error\":{\"message\":\"You exceeded your current quota\",\"type\":\"insufficient_quota\",\"code\":\"insufficient_quota\"}}",
         "You exceeded your current quota",
-        ApiErrorKind::RateLimit,
+        ApiErrorKind::Quota,
     ),
     (
         "<html>\r\n<head><title>503 Service Temporarily Unavailable</title></head>\r\n<body>\r\n\r\n<hr></body></html>",
         "503 Service Temporarily Unavailable",
-        ApiErrorKind::Unavailable,
+        ApiErrorKind::ServerError,
     ),
     (
         "{\"detail\":\"Rate limit exceeded\"}",
@@ -120,7 +120,7 @@ fn a_page_among_json_lines_ends_the_stream() {
         &read,
         Dialect::Ollama,
         "502 Bad Gateway",
-        ApiErrorKind::Unavailable,
+        ApiErrorKind::ServerError,
     );
 }
 
@@ -160,7 +160,7 @@ fn a_quota_that_is_used_up_is_not_tried_again() {
         &broken(Dialect::OpenAiChat, 1, error),
         usize::MAX,
     );
-    assert_eq!(read.kind, Some(ApiErrorKind::RateLimit));
+    assert_eq!(read.kind, Some(ApiErrorKind::Quota));
     assert!(!read.is_transient, "{read:?}");
 }
 
@@ -175,7 +175,7 @@ fn a_stream_without_an_answer_is_no_empty_answer() {
             let body = broken(dialect, frames, "data: [DONE]\n\n");
             let (read, _) = read_in(dialect, &body, usize::MAX);
             let words = "the stream ended, and there was no answer in it";
-            failed(&read, dialect, words, ApiErrorKind::Unavailable);
+            failed(&read, dialect, words, ApiErrorKind::ServerError);
             assert!(read.is_transient, "{dialect:?}");
         }
     }

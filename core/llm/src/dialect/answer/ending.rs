@@ -21,7 +21,7 @@ pub(in super::super) fn no_call() -> StreamError {
 /// Returns the failure of a stream that ends without an answer and without a reason.
 pub(in super::super) fn no_answer() -> StreamError {
     StreamError::of_kind(
-        ApiErrorKind::Unavailable,
+        ApiErrorKind::ServerError,
         "no_answer",
         "the stream ended, and there was no answer in it",
     )

@@ -21,25 +21,27 @@ pub(super) fn of(status: u16, report: &Report) -> ApiErrorKind {
     match (by_words, by_status) {
         // A failing server's message may be anything, but these phrases are clear.
         (Some(kind @ (Overloaded | ContextTooLong | UnreadableOutput)), _) => kind,
-        (_, Some(Unavailable)) => Unavailable,
+        (_, Some(ServerError)) => ServerError,
         // "Not found" and "invalid" are too weak to stand against a status.
-        (Some(BadRequest | NotFound), Some(kind)) | (None, Some(kind)) => kind,
+        (Some(InvalidRequest | NotFound), Some(kind)) | (None, Some(kind)) => kind,
         (Some(kind), _) => kind,
-        (None, None) => BadRequest,
+        (None, None) => InvalidRequest,
     }
 }
 
 /// Returns `None` for a status that only means that the request is wrong, or that nothing is.
 fn of_status(status: u16) -> Option<ApiErrorKind> {
     Some(match status {
-        401 | 403 => Authentication,
-        402 | 429 => RateLimit,
+        401 => Authentication,
+        402 => Quota,
+        403 => Permission,
+        429 => RateLimit,
         404 => NotFound,
         413 => ContextTooLong,
         // A long job at NVIDIA, which the client should ask for again.
-        202 | 408 | 409 => Unavailable,
+        202 | 408 | 409 => ServerError,
         529 => Overloaded,
-        500..=599 => Unavailable,
+        500..=599 => ServerError,
         _ => return None,
     })
 }
@@ -56,14 +58,13 @@ pub(super) fn of_words(report: &Report) -> Option<ApiErrorKind> {
     // 403).
     let codes = || report.terms.iter().filter_map(|term| of_code(term));
     let by_code = codes()
-        .find(|kind| !matches!(kind, BadRequest | NotFound))
+        .find(|kind| !matches!(kind, InvalidRequest | NotFound))
         .or_else(|| codes().next());
-    if let Some(kind @ (ContextTooLong | ContentFiltered | Overloaded | UnreadableOutput)) = by_code
-    {
+    if let Some(kind @ (ContextTooLong | ContentFilter | Overloaded | UnreadableOutput)) = by_code {
         return Some(kind);
     }
     if is_used_up(report.code.as_deref(), &message) {
-        return Some(RateLimit);
+        return Some(Quota);
     }
     if said(UNREADABLE) {
         return Some(UnreadableOutput);
@@ -72,7 +73,7 @@ pub(super) fn of_words(report: &Report) -> Option<ApiErrorKind> {
         return Some(ContextTooLong);
     }
     if said(FILTERED) {
-        return Some(ContentFiltered);
+        return Some(ContentFilter);
     }
     if said(OVERLOADED) {
         return Some(Overloaded);
@@ -166,6 +167,7 @@ const NO_KEY: &[&str] = &[
     "api key you provided is invalid",
     "no auth credentials",
     "unauthorized",
+    "unregistered callers",
 ];
 
 const TOO_MANY: &[&str] = &["rate limit", "rate-limit", "too many requests"];
@@ -187,7 +189,7 @@ fn of_code(code: &str) -> Option<ApiErrorKind> {
         | "moderation_blocked"
         | "prohibited_content"
         | "data_inspection_failed"
-        | "invalid_prompt" => ContentFiltered,
+        | "invalid_prompt" => ContentFilter,
         "overloaded_error"
         | "overloaded"
         | "model_overloaded"
@@ -202,17 +204,12 @@ fn of_code(code: &str) -> Option<ApiErrorKind> {
         | "rate_limit_exceeded"
         | "rate_limited"
         | "too_many_requests"
-        | "insufficient_quota"
-        | "billing_error"
-        | "billing_not_active"
-        | "billing_hard_limit_reached"
         | "resource_exhausted"
         | "tokens"
         | "requests"
         | "1300" => RateLimit,
+        "permission_error" | "permission_denied" => Permission,
         "authentication_error"
-        | "permission_error"
-        | "permission_denied"
         | "unauthenticated"
         | "unauthorized"
         | "invalid_api_key"
@@ -229,12 +226,12 @@ fn of_code(code: &str) -> Option<ApiErrorKind> {
         | "service_unavailable"
         | "service_unavailable_error"
         | "unavailable"
-        | "bad_gateway" => Unavailable,
+        | "bad_gateway" => ServerError,
         "invalid_request_error"
         | "invalid_request"
         | "invalid_argument"
         | "failed_precondition"
-        | "bad_request" => BadRequest,
+        | "bad_request" => InvalidRequest,
         "tool_use_failed"
         | "json_validate_failed"
         | "output_parse_failed"

@@ -14,7 +14,6 @@ pub(super) use stream::StreamError;
 use body::Report;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
-use used_up::is_used_up;
 
 /// The HTTP error that a provider sent instead of a stream.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
@@ -53,8 +52,6 @@ impl ApiError {
     #[must_use]
     pub fn is_transient(&self) -> bool {
         self.kind.is_transient()
-            && self.status != 402
-            && !is_used_up(self.code.as_deref(), &self.message)
     }
 }
 
@@ -70,13 +67,4 @@ impl ApiErrorKind {
 /// Returns the retry delay that an error message asks for.
 pub fn wait_in_words(message: &str) -> Option<Duration> {
     wait::in_words(message)
-}
-
-/// Returns whether a retry may help after a failure that a stream reported.
-pub fn is_transient_in_stream(
-    kind: Option<ApiErrorKind>,
-    code: Option<&str>,
-    message: &str,
-) -> bool {
-    kind.is_some_and(ApiErrorKind::is_transient) && !is_used_up(code, message)
 }

@@ -286,14 +286,14 @@ mod tests {
             ),
             (
                 "[{\"error\": {\"code\": 503, \"message\": \"No\"}}]",
-                said("No", Some("503"), Some(ApiErrorKind::Unavailable)),
+                said("No", Some("503"), Some(ApiErrorKind::ServerError)),
             ),
             (
                 "<html>\n<head><title>502 Bad\n Gateway</title></head>",
                 said(
                     "502 Bad Gateway",
                     Some("502"),
-                    Some(ApiErrorKind::Unavailable),
+                    Some(ApiErrorKind::ServerError),
                 ),
             ),
             (
