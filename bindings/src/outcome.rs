@@ -178,7 +178,8 @@ mod tests {
             run::Failure::NotStored { message: message() },
             run::Failure::AttachmentRefused { message: message() },
             run::Failure::Busy,
-            run::Failure::ToolNotSetUp {
+            run::Failure::Misuse { message: message() },
+            run::Failure::ToolFailed {
                 tool: message(),
                 message: message(),
             },

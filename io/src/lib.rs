@@ -1,60 +1,50 @@
-//! Drives the Stepwell core: HTTP, tools as async closures run side by side, cancellation, and a stream of
-//! events.
+//! Stepwell for apps on tokio: agents whose tools run where the app runs, HTTP, cancellation, and turns that survive
+//! their process.
 //!
 //! ```no_run
-//! use futures::StreamExt;
-//! use serde_json::json;
-//! use stepwell_io::{Agent, RunEvent, Tool, provider};
+//! use stepwell_io::prelude::*;
 //!
-//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
-//! let endpoint = provider::find("openai")?.endpoint(None, "gpt-4o-mini", None, Some("the key".into()))?;
-//! let agent = Agent::builder(endpoint)
-//!     .tool(
-//!         Tool::new("get_weather", "The weather in a city.").parameters(json!({
-//!             "type": "object",
-//!             "properties": { "city": { "type": "string" } },
-//!             "required": ["city"],
-//!         })),
-//!         |call| async move {
-//!             let city = call.arguments.value["city"].as_str().ok_or("no city")?;
-//!             Ok::<_, &str>(format!("Sunny in {city}"))
-//!         },
-//!     )
-//!     .build()?;
-//!
-//! let mut turn = agent.send("What is the weather in Bergen?");
-//! while let Some(event) = turn.next().await {
-//!     if let RunEvent::Completed(outcome) = event {
-//!         println!("{outcome:?}");
-//!     }
+//! /// The weather in a city.
+//! #[tool]
+//! async fn get_weather(city: String) -> String {
+//!     format!("Sunny in {city}")
 //! }
-//! println!("{}", agent.transcript().text());
+//!
+//! # async fn example() -> Result<(), Error> {
+//! let agent = Agent::builder(Model::openai("gpt-5-mini")).tools(tools![get_weather]).build()?;
+//! println!("{}", agent.run("What is the weather in Bergen?").await?.output);
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! An [`Agent`] is a definition, which users and tasks share. [`Agent::run`] answers one prompt; a [`Conversation`]
+//! remembers. A [`Turn`] is a turn under way, a stream of [updates](Update), and a [`TurnResult`] its result.
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
 mod agent;
 mod app;
 mod base;
+mod conversation;
+mod device;
 mod durable;
+mod error;
 mod http;
 #[cfg(feature = "mcp")]
 pub mod mcp;
+mod model;
+mod run;
 mod spans;
 pub mod store;
 mod turn;
 
+pub use self::error::{Error, ErrorKind};
 pub use self::http::{HttpClient, HttpClientError, SendError};
+pub use agent::Agent;
 pub use agent::builder::{AgentBuilder, BuildError};
 pub use agent::code::TurnCode;
-pub use agent::stored::recover::Recovered;
-pub use agent::turn_builder::{TurnBuildError, TurnBuilder};
-#[cfg(feature = "macros")]
-pub use agent::typed_run::RunError;
-pub use agent::when_busy::WhenBusy;
-pub use agent::{Agent, ReviveError};
+pub use agent::recover::Recovered;
+pub use agent::revive::ReviveError;
 pub use app::approver::Approver;
 pub use app::credentials::{CredentialRequest, CredentialSource};
 pub use app::hooks::{Hook, HookHandler};
@@ -64,19 +54,29 @@ pub use app::media;
 pub use app::observer::TurnObserver;
 pub use app::output::OutputDecoder;
 pub use app::run_source::{NewRun, RestError, RestRunSource, RunSource};
-pub use app::tools::context::{DepsError, ToolContext};
-pub use app::tools::handler::{ToolAnswer, ToolHandler};
+pub use app::tools::context::ToolContext;
+pub use app::tools::fault::OnToolError;
+pub use app::tools::handler::{IntoToolAnswer, Json, ToolAnswer, ToolHandler};
 pub use app::tools::source::{SourcedTool, ToolSource};
 #[cfg(feature = "macros")]
 pub use app::tools::typed::{AgentTool, ToolFunction, ToolReply};
 pub use app::trim::{Trimmed, Trimmer};
 #[cfg(feature = "macros")]
 pub use app::typed_output::output_type;
+pub use conversation::Conversation;
+pub use conversation::when_busy::WhenBusy;
+pub use device::Device;
 pub use durable::StoredTurn;
+pub use model::{Model, ModelError};
+pub use run::Run;
+pub use run::output::Output;
 pub use turn::Turn;
 pub use turn::caller::Caller;
-pub use turn::finished::{Finished, TurnFailed};
+pub use turn::events::TurnEvents;
+pub use turn::finished::Finished;
 pub use turn::handle::{TurnError, TurnHandle};
+pub use turn::result::TurnResult;
+pub use turn::update::Update;
 
 #[cfg(feature = "macros")]
 pub use stepwell_macros::tool;
@@ -84,16 +84,18 @@ pub use stepwell_macros::tool;
 #[doc = include_str!("../macros/src/tool.md")]
 struct ToolExample;
 
-pub use stepwell_core::RunId;
+/// The core: the machine without IO, which the types of this crate come from.
+pub use stepwell_core as core;
+pub use stepwell_core::{MessageId, RunId, ThreadId, Timestamp, ToolCallId, Usd};
 pub use stepwell_core::dialect::{Endpoint, GenerationSettings, Secret, ToolChoice};
 pub use stepwell_core::event::{
-    ContentPart, Event, Interrupt, Message, MessageContent, ResumeEntry, ResumeStatus,
+    ContentPart, Event, Interrupt, Message, MessageContent, ResumeEntry, ResumeStatus, TokenUsage,
 };
 pub use stepwell_core::provider;
 pub use stepwell_core::registry::{RegistryEvent, RunHandle, SharedRegistry, ThreadKey};
 pub use stepwell_core::run::{
     Authorization, BackgroundPolicy, ContextGuard, ContextMessage, ContextOverflow, ContextPolicy,
-    Deadline, Decision, DevicePolicy, EmptyAnswerPolicy, ErrorKind, Failure, HookAnswer,
+    Deadline, Decision, DevicePolicy, EmptyAnswerPolicy, Failure, HookAnswer,
     HookMoment, HookPlace, HookSpec, HookSubject, HookedAnswer, HookedRequest, HookedResult,
     Incomplete, LimitPolicy, Limits, Misuse, NetworkChangePolicy, OfflinePolicy, Outcome,
     PartialArgumentsUpdate, PartialOutputUpdate, Problem, Question, QuestionError, RepeatLimit,
@@ -115,7 +117,11 @@ pub mod __private {
     pub use {schemars, serde};
 }
 
-/// The types that every program names.
+/// What a first program names.
 pub mod prelude {
-    pub use crate::{Agent, RunEvent, Tool, Turn};
+    pub use crate::{
+        Agent, Conversation, Error, ErrorKind, Model, Turn, TurnResult, Update, WhenBusy,
+    };
+    #[cfg(feature = "macros")]
+    pub use crate::{tool, tools};
 }

@@ -24,13 +24,21 @@ pub(crate) fn tool(
         function,
         &definition(io, &name, function, options),
     );
+    // A function that needs no value of the app's is a tool of any agent.
+    let (generics, deps) = match function.deps() {
+        Some(deps) => (quote!(), quote!(#deps)),
+        None => (
+            quote!(<__Deps: ::core::marker::Send + ::core::marker::Sync + 'static>),
+            quote!(__Deps),
+        ),
+    };
     Ok(quote! {
         #[doc = #about]
         #[allow(non_camel_case_types)]
         #visibility struct #ident {}
 
-        impl #io::ToolFunction for #ident {
-            fn tool() -> #io::AgentTool {
+        impl #generics #io::ToolFunction<#deps> for #ident {
+            fn tool() -> #io::AgentTool<#deps> {
                 #arguments
                 #[allow(unused_imports)]
                 use #io::__private::ReturnsValue as _;
@@ -125,10 +133,16 @@ fn made(io: &Path, item: &ItemFn, function: &Function, tool: &TokenStream) -> To
             let name = &argument.name;
             quote!(#arguments.#name)
         }
-        Parameter::Context { is_reference: true } => quote!(&#context),
-        Parameter::Context {
-            is_reference: false,
-        } => quote!(#context),
+        Parameter::Context { is_reference, deps } => {
+            let context = match deps {
+                Some(_) => quote!(#context),
+                None => quote!(#context.without_type()),
+            };
+            match is_reference {
+                true => quote!(&#context),
+                false => context,
+            }
+        }
     });
     let called = quote!(#ident(#(#values),*));
     let arguments = match own_arguments(function).next() {

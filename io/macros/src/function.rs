@@ -4,7 +4,7 @@ use syn::ext::IdentExt as _;
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned as _;
 use syn::{
-    Attribute, Error, Expr, ExprLit, FnArg, Ident, ItemFn, Lit, Meta, Pat, Safety, Signature,
+    Attribute, Error, Expr, ExprLit, FnArg, GenericArgument, Ident, ItemFn, Lit, Meta, Pat, PathArguments, Safety, Signature,
     Token, Type,
 };
 
@@ -21,7 +21,11 @@ pub(crate) enum Parameter {
     /// The model gives it.
     Argument(Argument),
     /// The call's context is given, by value or by reference.
-    Context { is_reference: bool },
+    Context {
+        is_reference: bool,
+        /// The type of the app's value that the function needs.
+        deps: Option<Box<Type>>,
+    },
 }
 
 /// A field of the arguments.
@@ -52,6 +56,14 @@ impl Function {
         errors.none_or(Self {
             description,
             parameters,
+        })
+    }
+
+    /// Returns the type of the app's value that the function needs.
+    pub(crate) fn deps(&self) -> Option<&Type> {
+        self.parameters.iter().find_map(|parameter| match parameter {
+            Parameter::Context { deps, .. } => deps.as_deref(),
+            Parameter::Argument(_) => None,
         })
     }
 }
@@ -85,8 +97,8 @@ fn parameter(input: &mut FnArg) -> syn::Result<Parameter> {
     let attributes = std::mem::take(&mut typed.attrs);
     let (attributes, others) = attributes.into_iter().partition(of_field);
     typed.attrs = others;
-    if let Some(is_reference) = context(&typed.ty) {
-        return Ok(Parameter::Context { is_reference });
+    if let Some(context) = context(&typed.ty) {
+        return Ok(context);
     }
     let name = match &*typed.pat {
         Pat::Ident(name) if name.by_ref.is_none() && name.subpat.is_none() => name.ident.clone(),
@@ -124,19 +136,27 @@ fn of_field(attribute: &Attribute) -> bool {
         .any(|name| path.is_ident(name))
 }
 
-/// Returns whether the parameter is the call's context, and if so, whether it is a reference.
-fn context(kind: &Type) -> Option<bool> {
+/// Returns the parameter if it is the call's context.
+fn context(kind: &Type) -> Option<Parameter> {
     let (kind, is_reference) = match kind {
         Type::Reference(reference) if reference.mutability.is_none() => (&*reference.elem, true),
         other => (other, false),
     };
-    match kind {
-        Type::Path(path) => {
-            let last = path.path.segments.last()?;
-            (last.ident == "ToolContext").then_some(is_reference)
-        }
-        _ => None,
+    let Type::Path(path) = kind else {
+        return None;
+    };
+    let last = path.path.segments.last()?;
+    if last.ident != "ToolContext" {
+        return None;
     }
+    let deps = match &last.arguments {
+        PathArguments::AngleBracketed(arguments) => arguments.args.iter().find_map(|argument| match argument {
+            GenericArgument::Type(deps) => Some(Box::new(deps.clone())),
+            _ => None,
+        }),
+        _ => None,
+    };
+    Some(Parameter::Context { is_reference, deps })
 }
 
 /// Returns the type to write instead of a reference.

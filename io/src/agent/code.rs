@@ -61,7 +61,6 @@ impl TurnCode {
             setup.handlers.insert(tool.name.clone(), tools);
         }
         setup.approver = Some(Arc::clone(&self.approver));
-        setup.store = setup.store.map(|stored| self.store_of(stored));
         if let Some(client) = &self.client {
             setup.client = client.clone();
         }

@@ -25,6 +25,11 @@ impl Sources {
         }
     }
 
+    /// Returns the same sources, for another base.
+    pub(crate) fn fresh(&self) -> Self {
+        Self::new(self.sources.clone())
+    }
+
     /// Returns the setup of a turn that begins now.
     pub(crate) fn add_to(&self, base: &Arc<Setup>) -> Arc<Setup> {
         if self.sources.is_empty() {

@@ -2,7 +2,6 @@
 
 pub(crate) mod approver;
 pub(crate) mod credentials;
-pub(crate) mod device;
 pub(crate) mod hooks;
 pub(crate) mod instructions;
 pub(crate) mod journal;

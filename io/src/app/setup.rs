@@ -7,9 +7,9 @@ use crate::app::observer::MakeObserver;
 use crate::app::output::OutputDecoder;
 use crate::app::run_source::RunSource;
 use crate::app::tools::context::Deps;
+use crate::app::tools::fault::OnToolError;
 use crate::app::tools::handler::Handlers;
 use crate::app::trim::Trimmer;
-use crate::durable::StoreSetup;
 use crate::http::HttpClient;
 use std::collections::HashMap;
 use std::fmt;
@@ -34,8 +34,8 @@ pub(crate) struct Setup {
     pub(crate) instructions: Option<Arc<dyn InstructionsSource>>,
     pub(crate) journal: Option<Arc<dyn JournalSink>>,
     pub(crate) observer: Option<MakeObserver>,
-    pub(crate) store: Option<StoreSetup>,
     pub(crate) client: HttpClient,
+    pub(crate) on_tool_error: OnToolError,
     /// Whether the spans hold the content of the conversation.
     pub(crate) traces_content: bool,
 }

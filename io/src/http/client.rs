@@ -5,6 +5,7 @@ use super::error::{HttpClientError, SendError};
 use super::pool::Pool;
 use super::redirect::redirect_body;
 use super::response::Response;
+use super::shared;
 use bytes::Bytes;
 use futures::future::BoxFuture;
 use futures::{Stream, StreamExt, TryStreamExt};
@@ -16,8 +17,8 @@ use stepwell_core::dialect::HttpRequest;
 /// The most bytes of an answer to [`HttpClient::exchange`].
 const MAX_ANSWER_BYTES: usize = 64 << 20;
 
-/// The HTTP client of agents, for apps that set up many agents: a client has its own connections, and takes a while to
-/// set up. Clones share their connections.
+/// The HTTP client of agents. All agents of a process share [one](Self::shared); a client of its own has its own
+/// connections. Clones share their connections.
 ///
 /// Addresses with `https://` need the feature `tls`, which is on by default: rustls with ring, unless the app chose
 /// another crypto provider for the process, the system's trusted certificates (on Android Mozilla's list, which the
@@ -47,11 +48,22 @@ pub struct HttpClient(ClientKind);
 
 #[derive(Clone, Debug)]
 enum ClientKind {
+    /// The connections that all agents of the process share.
+    Shared,
     Pool(Arc<Pool>),
     AppTransport(AppTransport),
 }
 
 impl HttpClient {
+    /// Returns the client that all agents of the process share, unless [`AgentBuilder::client`] sets another: it costs
+    /// nothing to get, and reads the system's certificates with its first request.
+    ///
+    /// [`AgentBuilder::client`]: crate::AgentBuilder::client
+    #[must_use]
+    pub const fn shared() -> Self {
+        Self(ClientKind::Shared)
+    }
+
     /// Returns a client with its own connections.
     ///
     /// # Errors
@@ -171,6 +183,10 @@ impl HttpClient {
         body: Bytes,
     ) -> Result<Response, SendError> {
         match &self.0 {
+            ClientKind::Shared => {
+                let pool = shared::pool().map_err(|error| SendError::of(&error))?;
+                pool.request(method, url, headers, body).await
+            }
             ClientKind::Pool(pool) => pool.request(method, url, headers, body).await,
             ClientKind::AppTransport(own) => own.request(method, url, headers, body).await,
         }

@@ -11,6 +11,7 @@ mod redirect;
 #[cfg(feature = "reqwest")]
 mod reqwest;
 mod response;
+mod shared;
 #[cfg(feature = "tls")]
 mod tls;
 

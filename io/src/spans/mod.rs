@@ -206,7 +206,8 @@ fn failure_name(failure: &Failure) -> &'static str {
         Failure::Reported { .. } => "reported",
         Failure::TimedOut { .. } => "timeout",
         Failure::OutputInvalid { .. } => "output_invalid",
-        Failure::ToolNotSetUp { .. } => "tool_not_set_up",
+        Failure::ToolFailed { .. } => "tool_failed",
+        Failure::Misuse { .. } => "misuse",
         _ => "_OTHER",
     }
 }

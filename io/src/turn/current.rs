@@ -9,6 +9,13 @@ pub(crate) struct CurrentTurn {
 }
 
 impl CurrentTurn {
+    pub(crate) fn new(cancel: CancellationToken) -> Self {
+        Self {
+            cancel,
+            ended: CancellationToken::new(),
+        }
+    }
+
     /// Returns whether the turn continues. A turn that was asked to stop does not, even if it has not put its
     /// conversation back.
     pub(crate) fn is_under_way(&self) -> bool {

@@ -6,7 +6,7 @@ use super::finished::Finished;
 use super::handle::{Command, TurnError};
 use super::journaled::JournaledRun;
 use super::owner::Owner;
-use crate::app::device::Device;
+use crate::device::DeviceState;
 use crate::app::observer::TurnObserver;
 use crate::app::setup::Setup;
 use crate::app::tools::fault::Fault;
@@ -30,9 +30,9 @@ pub(crate) struct Driver {
     pub(crate) cancel: CancellationToken,
     pub(crate) fault: Fault,
     pub(crate) commands: mpsc::Receiver<Command>,
-    pub(crate) device: watch::Receiver<Device>,
+    pub(crate) device: watch::Receiver<DeviceState>,
     /// The device as the machine knows it.
-    pub(crate) known: Device,
+    pub(crate) known: DeviceState,
     pub(crate) events: mpsc::Sender<RunEvent>,
     /// Events that the app has not had room for yet.
     pub(crate) backlog: VecDeque<RunEvent>,

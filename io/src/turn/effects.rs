@@ -5,7 +5,7 @@ use crate::app::credentials::{self, CredentialRequest};
 use crate::app::run_source::{self, NewRun};
 use crate::app::setup::Setup;
 use crate::app::tools::context::{PendingQuestions, ToolContext, TurnLink};
-use crate::app::tools::fault::Fault;
+use crate::app::tools::fault::{Fault, OnToolError};
 use crate::app::tools::handler::{self, ToolAnswer};
 use crate::app::tools::notes::ToolNotes;
 use crate::app::{approver, hooks, output, trim};
@@ -201,12 +201,11 @@ impl Effects {
         let span = spans::tool(&self.setup, &invocation);
         let setup = Arc::clone(&self.setup);
         let handler = self.setup.handlers.get(&invocation.name).cloned();
-        let answers = self.answers.clone();
+        let (answers, fault) = (self.answers.clone(), self.fault.clone());
         let tool = invocation.name.clone();
         let cancel = CancellationToken::new();
         let link = TurnLink {
             notes: self.notes.clone(),
-            fault: self.fault.clone(),
             inputs: answers.clone(),
             questions: Arc::clone(&self.questions),
             runtime: Handle::current(),
@@ -221,7 +220,10 @@ impl Effects {
                 Ok(ToolAnswer::Finished(output)) => finished(id, Ok(output), &setup),
                 Err(failure) => {
                     log_failure(&tool, &failure);
-                    finished(id, Err(failure), &setup)
+                    if setup.on_tool_error == OnToolError::Fail {
+                        fault.tool(&tool, &failure.message);
+                    }
+                    finished(id, Err(told(&tool, failure)), &setup)
                 }
             };
             let _ = answers.send(input).await;
@@ -293,6 +295,16 @@ fn finished(effect: EffectId, result: ToolResult, setup: &Setup) -> Input<'stati
     Input::ToolFinished { effect, result }
 }
 
+/// Returns a failure as the model is told: of a panic, which may say anything, only that there was one.
+fn told(tool: &str, failure: ToolFailure) -> ToolFailure {
+    match failure.kind {
+        ToolFailureKind::Panicked => {
+            ToolFailure::new(failure.kind, format!("`{tool}` failed because of a mistake in its code"))
+        }
+        _ => failure,
+    }
+}
+
 fn log_failure(tool: &str, failure: &ToolFailure) {
     let kind = format!("{:?}", failure.kind).to_lowercase();
     spans::record_error(&tracing::Span::current(), &kind);
@@ -300,6 +312,10 @@ fn log_failure(tool: &str, failure: &ToolFailure) {
         // An error that the tool reports to the model, or a call that was stopped, is no fault.
         ToolFailureKind::Error | ToolFailureKind::Cancelled => {
             tracing::info!(target: "stepwell", tool, kind = ?failure.kind, "the tool failed");
+        }
+        ToolFailureKind::Panicked => {
+            let message = &*failure.message;
+            tracing::error!(target: "stepwell", tool, message, "the tool panicked");
         }
         _ => {
             tracing::warn!(target: "stepwell", tool, kind = ?failure.kind, "the tool failed");

@@ -103,7 +103,7 @@ impl TurnHandle {
     ///
     /// # Errors
     /// The turn awaits no result of the call. A second result changes nothing.
-    pub async fn finish_call(
+    pub async fn resolve_call(
         &self,
         tool_call_id: impl Into<ToolCallId>,
         result: ToolResult,

@@ -6,94 +6,141 @@ mod chunks;
 pub(crate) mod current;
 pub(crate) mod driver;
 mod effects;
+pub(crate) mod events;
 pub(crate) mod finished;
 pub(crate) mod handle;
 pub(crate) mod journaled;
 pub(crate) mod owner;
+pub(crate) mod result;
 mod stream;
+pub(crate) mod update;
 
-use self::finished::{Finished, TurnFailed};
-use self::handle::{TurnError, TurnHandle};
-use futures::Stream;
+use crate::error::Error;
+use crate::run::output::Output;
+use crate::turn::events::TurnEvents;
+use crate::turn::finished::Finished;
+use crate::turn::handle::{TurnError, TurnHandle};
+use crate::turn::result::TurnResult;
+use crate::turn::update::Update;
 use futures::future::BoxFuture;
+use futures::{Stream, StreamExt};
+use std::fmt;
+use std::marker::PhantomData;
 use std::pin::Pin;
-use std::sync::Arc;
-use std::task::{Context, Poll};
-use stepwell_core::event::{Interrupt, Metadata, ResumeEntry, ResumeStatus, TokenUsage};
-use stepwell_core::run::{Failure, Outcome, RunEvent, TextOptions};
-use stepwell_core::transcript::Transcript;
-use tokio::sync::{mpsc, watch};
-use tokio::task::JoinHandle;
-use tokio_util::sync::CancellationToken;
+use std::task::{Context, Poll, ready};
+use stepwell_core::ToolCallId;
+use stepwell_core::event::{MessageContent, ResumeEntry};
+use stepwell_core::run::{Failure, Outcome, RunEvent};
+use stepwell_core::tool::ToolResult;
+use stepwell_core::MessageId;
 
-/// A turn that is under way: a stream of events, which ends with [`RunEvent::Completed`].
+/// A turn that is under way: a stream of its [updates](Update). If the turn fails, the last item is the error.
 ///
-/// Dropping the turn cancels it; [`detach`](Self::detach) lets it continue. While the app takes no events, the turn
-/// stops reading the answer once some dozens of events wait; its tools, its clocks and its [`handle`](Self::handle) are
-/// not held up. Deltas of one text that arrive together are one event.
-#[derive(Debug)]
+/// Dropping the turn cancels it; [`detach`](Self::detach) lets it continue. While the app takes no updates, the turn
+/// stops reading the answer once some dozens of updates wait; its tools, its clocks and its [`handle`](Self::handle) are
+/// not held up. Deltas of one text that arrive together are one update.
+///
+/// ```no_run
+/// use stepwell_io::Update;
+///
+/// # async fn example(agent: stepwell_io::Agent) -> Result<(), stepwell_io::Error> {
+/// let mut turn = agent.stream("Why is the sky blue?");
+/// while let Some(update) = turn.next().await {
+///     match update? {
+///         Update::Text { delta, .. } => print!("{delta}"),
+///         Update::ToolCall(call) => println!("[{}: {:?}]", call.name, call.status),
+///         _ => {}
+///     }
+/// }
+/// let result = turn.result().await?;
+/// println!("{:?}", result.usage());
+/// # Ok(())
+/// # }
+/// ```
 #[must_use = "a turn that is dropped is cancelled"]
-pub struct Turn {
-    pub(crate) events: mpsc::Receiver<RunEvent>,
-    pub(crate) handle: TurnHandle,
-    pub(crate) task: Option<JoinHandle<Option<Finished>>>,
+pub struct Turn<T = String> {
+    state: TurnState,
+    handle: TurnHandle,
+    output: PhantomData<fn() -> T>,
 }
 
-/// `turn.await` waits for the end, and is an error if the answer is incomplete; [`Turn::finish`] returns the turn in
-/// any case.
-impl IntoFuture for Turn {
-    type Output = Result<Finished, TurnFailed>;
-    type IntoFuture = BoxFuture<'static, Self::Output>;
+enum TurnState {
+    UnderWay(TurnEvents),
+    /// The events are taken; the end follows.
+    Ending(BoxFuture<'static, Finished>),
+    Ended(Box<Result<Finished, Error>>),
+    /// The result was given out.
+    Taken,
+}
 
-    fn into_future(self) -> Self::IntoFuture {
-        Box::pin(async { self.finish().await.whole() })
+impl<T> fmt::Debug for Turn<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Turn")
+            .field("is_over", &!matches!(self.state, TurnState::UnderWay(_)))
+            .finish_non_exhaustive()
     }
 }
 
-impl Turn {
-    /// Returns a turn that has failed because its thread is busy. It has nothing of the conversation, which may be
-    /// another user's.
-    pub(crate) fn refused() -> Self {
-        let outcome = Outcome::Failed {
-            failure: Failure::Busy,
-        };
-        let (events, receiver) = mpsc::channel(1);
-        // The channel has room for one event.
-        let _ = events.try_send(RunEvent::Completed(outcome.clone()));
-        let (commands, _) = mpsc::channel(1);
-        let begun = CancellationToken::new();
-        begun.cancel();
-        let finished = Finished {
-            outcome,
-            transcript: Transcript::default(),
-            usage: TokenUsage::default(),
-            hops: 0,
-            output: None,
-            shown_as: TextOptions::default(),
-        };
+impl<T> Turn<T> {
+    pub(crate) fn new(events: TurnEvents) -> Self {
         Self {
-            events: receiver,
-            handle: TurnHandle {
-                cancel: CancellationToken::new(),
-                commands,
-                stored: Arc::default(),
-                trouble: watch::Sender::default(),
-                revived_from: Arc::default(),
-                begun,
-            },
-            task: Some(tokio::spawn(async { Some(finished) })),
+            handle: events.handle(),
+            state: TurnState::UnderWay(events),
+            output: PhantomData,
         }
     }
 
-    /// Returns a handle on the turn, for all but its events.
+    /// Returns a turn that could not begin.
+    pub(crate) fn failed(error: Error) -> Self {
+        let events = TurnEvents::ended(Outcome::Failed {
+            failure: Failure::Misuse {
+                message: error.to_string(),
+            },
+        });
+        Self {
+            handle: events.handle(),
+            state: TurnState::Ended(Box::new(Err(error))),
+            output: PhantomData,
+        }
+    }
+
+    /// Returns a handle on the turn, for all but its updates: to cancel it from another task, say.
     #[must_use]
     pub fn handle(&self) -> TurnHandle {
         self.handle.clone()
     }
 
-    /// Stops the turn. The events up to its end still arrive.
+    /// Stops the turn. The updates up to its end still arrive.
     pub fn cancel(&self) {
         self.handle.cancel();
+    }
+
+    /// Stops one tool call; see [`TurnHandle::cancel_call`].
+    ///
+    /// # Errors
+    /// The call is done, or the turn has no such call.
+    pub async fn cancel_call(&self, tool_call_id: impl Into<ToolCallId>) -> Result<(), TurnError> {
+        self.handle.cancel_call(tool_call_id).await
+    }
+
+    /// Gives the turn the result of a deferred call; see [`TurnHandle::resolve_call`].
+    ///
+    /// # Errors
+    /// The turn awaits no result of the call.
+    pub async fn resolve_call(
+        &self,
+        tool_call_id: impl Into<ToolCallId>,
+        result: ToolResult,
+    ) -> Result<(), TurnError> {
+        self.handle.resolve_call(tool_call_id, result).await
+    }
+
+    /// Sends a message during the turn; see [`TurnHandle::steer`].
+    ///
+    /// # Errors
+    /// The turn is over: send the message instead.
+    pub async fn steer(&self, content: impl Into<MessageContent>) -> Result<MessageId, TurnError> {
+        self.handle.steer(content).await
     }
 
     /// Answers the questions of an AG-UI agent; see [`TurnHandle::resume`].
@@ -104,91 +151,124 @@ impl Turn {
         self.handle.resume(answers).await
     }
 
-    /// Waits until the turn ends, however it ends, and drops its remaining events. Awaiting the turn itself gives an
-    /// error if its answer is incomplete.
-    ///
-    /// No user sees the questions of an AG-UI agent meanwhile: the agent is notified that there is no answer, and if it
-    /// asks once more, the turn is cancelled. To answer, take the events and [`resume`](Self::resume).
-    ///
-    /// # Panics
-    /// A panic inside Stepwell is passed on.
-    pub async fn finish(mut self) -> Finished {
-        let mut dismissed = false;
-        while let Some(event) = self.events.recv().await {
-            if let RunEvent::Interrupted { interrupts } = event {
-                tracing::warn!(
-                    target: "stepwell",
-                    "the agent asks, and nobody takes the events of the turn: it is told that there is no answer"
-                );
-                let answers = interrupts.into_iter().map(unanswered).collect();
-                if dismissed || self.resume(answers).await.is_err() {
-                    self.cancel();
-                }
-                dismissed = true;
-            }
-        }
-        let task = self.task.take();
-        match task {
-            Some(task) => match task.await {
-                Ok(Some(finished)) => finished,
-                // Only `suspend` ends a turn without an outcome, and it consumes the turn.
-                Ok(None) => std::future::pending().await,
-                Err(error) => match error.try_into_panic() {
-                    Ok(panic) => std::panic::resume_unwind(panic),
-                    // The runtime shuts down: this task is about to be dropped too.
-                    Err(_) => std::future::pending().await,
-                },
+    /// Returns the next update, or the error with which the turn failed; `None` once the turn is over.
+    pub async fn next(&mut self) -> Option<Result<Update, Error>> {
+        StreamExt::next(self).await
+    }
+
+    /// Returns the deltas of the answer's text alone.
+    pub fn text_stream(self) -> impl Stream<Item = Result<String, Error>> + Send + Unpin {
+        self.filter_map(|update| {
+            std::future::ready(match update {
+                Ok(Update::Text { delta, .. }) => Some(Ok(delta)),
+                Ok(_) => None,
+                Err(error) => Some(Err(error)),
+            })
+        })
+    }
+
+    /// Returns the turn as its raw events, for a host that passes all of them on.
+    pub fn into_events(mut self) -> TurnEvents {
+        match std::mem::replace(&mut self.state, TurnState::Taken) {
+            TurnState::UnderWay(events) => events,
+            TurnState::Ended(end) => match *end {
+                Ok(finished) => TurnEvents::ended(finished.outcome),
+                Err(error) => TurnEvents::ended(Outcome::Failed {
+                    failure: Failure::Misuse {
+                        message: error.to_string(),
+                    },
+                }),
             },
-            None => std::future::pending().await,
+            TurnState::Ending(_) | TurnState::Taken => TurnEvents::ended(Outcome::Cancelled),
         }
     }
 
     /// Suspends the turn, and returns it as text for [`Agent::revive`](crate::Agent::revive), in this process or a
-    /// later one. Its stream is closed and its tools are stopped, so it is best done while the turn
-    /// [rests](TurnHandle::rested). The thread stays the turn's until the turn is revived or another turn begins on the
-    /// thread; until then the conversation has nothing of the turn. Messages that the user typed and the turn had not
-    /// taken in are dropped.
+    /// later one; see [`TurnEvents::suspend`].
     ///
     /// # Errors
     /// The turn is over.
-    pub async fn suspend(mut self) -> Result<String, TurnError> {
-        let snapshot = self.handle.suspend().await?;
-        if let Some(task) = self.task.take() {
-            // The thread is free once the task has ended. The task returns nothing: the turn has no end.
-            let _ = task.await;
+    pub async fn suspend(self) -> Result<String, TurnError> {
+        match self.state {
+            TurnState::UnderWay(events) => events.suspend().await,
+            _ => Err(TurnError::Over),
         }
-        Ok(snapshot)
     }
 
-    /// Lets the turn continue to its end without a reader of its events.
-    pub fn detach(mut self) {
-        self.task = None;
-    }
-}
-
-/// Returns what an agent is sent instead of an answer.
-fn unanswered(interrupt: Interrupt) -> ResumeEntry {
-    ResumeEntry {
-        interrupt_id: interrupt.id,
-        status: ResumeStatus::Cancelled,
-        payload: None,
-        metadata: None,
-        extra: Metadata::new(),
-    }
-}
-
-impl Stream for Turn {
-    type Item = RunEvent;
-
-    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<RunEvent>> {
-        self.events.poll_recv(context)
-    }
-}
-
-impl Drop for Turn {
-    fn drop(&mut self) {
-        if self.task.is_some() {
-            self.handle.cancel();
+    /// Lets the turn continue to its end without a reader of its updates.
+    pub fn detach(self) {
+        if let TurnState::UnderWay(events) = self.state {
+            events.detach();
         }
     }
 }
+
+impl<T: Output> Turn<T> {
+    /// Waits until the turn ends, and returns its result. Updates that were not taken are dropped.
+    ///
+    /// No user sees the questions of an AG-UI agent meanwhile: the agent is notified that there is no answer, and if it
+    /// asks once more, the turn is cancelled. To answer, take the updates and [`resume`](Self::resume).
+    ///
+    /// # Errors
+    /// The answer is incomplete: the key is wrong, a limit was reached, the answer was cut, …
+    /// [`Error::result`] has what there is.
+    ///
+    /// # Panics
+    /// A panic inside Stepwell is passed on.
+    pub async fn result(self) -> Result<TurnResult<T>, Error> {
+        let end = match self.state {
+            TurnState::UnderWay(events) => Ok(events.finish().await),
+            TurnState::Ending(end) => Ok(end.await),
+            TurnState::Ended(end) => *end,
+            TurnState::Taken => Err(Error::misuse("the turn has no result any more")),
+        }?;
+        match end.outcome.problem() {
+            Some(_) => Err(Error::of_end(end)),
+            None => TurnResult::of_end(end).map_err(|(reason, end)| Error::unreadable(&reason, end)),
+        }
+    }
+}
+
+impl<T> Stream for Turn<T> {
+    type Item = Result<Update, Error>;
+
+    fn poll_next(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Self::Item>> {
+        loop {
+            match &mut self.state {
+                TurnState::UnderWay(events) => match ready!(events.poll_next_unpin(context)) {
+                    Some(RunEvent::Completed(_)) => {}
+                    Some(event) => match Update::from_event(event) {
+                        Some(update) => return Poll::Ready(Some(Ok(update))),
+                        None => continue,
+                    },
+                    None => {
+                        let state = std::mem::replace(&mut self.state, TurnState::Taken);
+                        if let TurnState::UnderWay(mut events) = state {
+                            let end = async move { events.take_end().await };
+                            self.state = TurnState::Ending(Box::pin(end));
+                        }
+                    }
+                },
+                TurnState::Ending(end) => {
+                    let end = ready!(end.as_mut().poll(context));
+                    let has_failed = end.outcome.problem().is_some();
+                    self.state = TurnState::Ended(Box::new(match has_failed {
+                        true => Err(Error::of_end(end)),
+                        false => Ok(end),
+                    }));
+                    return Poll::Ready(match &self.state {
+                        TurnState::Ended(end) => end.as_ref().as_ref().err().cloned().map(Err),
+                        _ => None,
+                    });
+                }
+                TurnState::Ended(_) | TurnState::Taken => return Poll::Ready(None),
+            }
+        }
+    }
+}
+
+// Nothing of a turn is pinned: its futures are in boxes.
+impl<T> Unpin for Turn<T> {}

@@ -231,17 +231,22 @@ pub enum Failure {
         /// The text of the last answer.
         text: AnswerText,
     },
-    /// Another turn of the thread is in progress, and the app did not ask to cancel it. Nothing was sent, and the thread is
-    /// unchanged.
-    #[error("another turn of this thread is under way")]
+    /// Another turn of the conversation is under way, and the app did not ask to cancel it. Nothing was sent, and the
+    /// conversation is unchanged.
+    #[error("another turn of this conversation is under way")]
     Busy,
-    /// A tool cannot run because the app has not set it up completely: a value that the tool takes from the app is
-    /// missing, for example. The model was not informed.
-    #[error("the tool `{tool}` is not set up: {message}")]
-    ToolNotSetUp {
-        /// The tool.
+    /// A tool of the app failed, and the agent is set up to fail with it.
+    #[error("the tool `{tool}` failed: {message}")]
+    ToolFailed {
+        /// The name of the tool.
         tool: String,
-        /// The fault.
+        /// What went wrong, in the tool's words.
+        message: String,
+    },
+    /// The program cannot run the turn as it is set up. Nothing was sent.
+    #[error("{message}")]
+    Misuse {
+        /// What is wrong.
         message: String,
     },
     /// The app's code failed to make the instructions of the turn: nothing was sent.

@@ -188,8 +188,8 @@ impl Failure {
             Self::AttachmentRefused { .. } => ErrorKind::InvalidRequest,
             Self::OutputInvalid { .. } => ErrorKind::OutputInvalid,
             Self::NotAuthorized { .. } => ErrorKind::Authentication,
-            Self::NoInstructions { .. } => ErrorKind::ToolFailed,
-            Self::ToolNotSetUp { .. } => ErrorKind::Misuse,
+            Self::NoInstructions { .. } | Self::ToolFailed { .. } => ErrorKind::ToolFailed,
+            Self::Misuse { .. } => ErrorKind::Misuse,
             Self::RefusedByHook { .. } => ErrorKind::Refused,
         }
     }

@@ -4,9 +4,9 @@ mod turns;
 mod typed_tools;
 
 use crate::agent::Agent;
+use crate::agent::parts::{AgentParts, OwnOutput};
+use crate::agent::shared::{Shared, StoreOptions};
 use crate::agent::sources::Sources;
-use crate::agent::threads::Shared;
-use crate::agent::when_busy::WhenBusy;
 use crate::app::approver::{Answerer, Approver, WithAnswerer};
 use crate::app::credentials::CredentialSource;
 use crate::app::instructions::InstructionsSource;
@@ -16,28 +16,40 @@ use crate::app::output::OutputDecoder;
 use crate::app::run_source::RunSource;
 use crate::app::setup::{HookHandlers, Setup};
 use crate::app::tools::context::Deps;
+use crate::app::tools::fault::OnToolError;
 use crate::app::tools::handler::Handlers;
 use crate::app::tools::source::ToolSource;
 use crate::app::trim::Trimmer;
-use crate::durable::{OwnLease, StoreSetup};
-use crate::http::{HttpClient, HttpClientError};
+use crate::conversation::thread::Registration;
+use crate::device::Device;
+use crate::error::Error;
+use crate::http::HttpClient;
+use crate::model::{Model, ModelError};
+use crate::run::output::Output;
 use crate::store::Store;
 use std::fmt;
+use std::marker::PhantomData;
 use std::sync::Arc;
-use stepwell_core::ThreadId;
 use stepwell_core::dialect::Endpoint;
 use stepwell_core::provider::UnknownPrice;
-use stepwell_core::registry::{SharedRegistry, ThreadKey};
-use stepwell_core::run::{Durability, HookSpec, RunConfig};
+use stepwell_core::registry::SharedRegistry;
+use stepwell_core::provider::{self, EndpointError};
+use stepwell_core::run::{Credentials, HookSpec, RunConfig};
 use stepwell_core::tool::ToolRegistry;
-use stepwell_core::tool::{OutputType, ToolError};
-use stepwell_core::transcript::Transcript;
-use uuid::Uuid;
+use stepwell_core::tool::ToolError;
 
 /// Sets up an [`Agent`]. A clone sets up another agent like it, which is cheaper than a new builder: compiled tool
-/// schemas are shared. The registry is shared too, unless each agent has [its own](Self::registry).
+/// schemas are shared. The registry is shared too, if one was [set](Self::registry).
+///
+/// `D` is the type of the value that the tools need, and `T` that of the answers, as for [`Agent`].
+pub struct AgentBuilder<D = (), T = String> {
+    parts: Box<BuilderParts>,
+    types: PhantomData<fn(D) -> T>,
+}
+
+/// The fields of a builder, whatever its types.
 #[derive(Clone)]
-pub struct AgentBuilder {
+struct BuilderParts {
     config: RunConfig,
     handlers: Handlers,
     sources: Vec<Arc<dyn ToolSource>>,
@@ -47,27 +59,33 @@ pub struct AgentBuilder {
     run_source: Option<Arc<dyn RunSource>>,
     trimmer: Option<Arc<dyn Trimmer>>,
     decoder: Option<Arc<dyn OutputDecoder>>,
+    output: OwnOutput,
     credentials: Option<Arc<dyn CredentialSource>>,
     hooks: HookHandlers,
     instructions: Option<Arc<dyn InstructionsSource>>,
     journal: Option<Arc<dyn JournalSink>>,
     observer: Option<MakeObserver>,
     store: Option<Arc<dyn Store>>,
-    owner: Option<String>,
-    waits_for_store: bool,
-    client: Option<HttpClient>,
+    store_options: StoreOptions,
+    client: HttpClient,
+    on_tool_error: OnToolError,
     traces_content: bool,
-    thread: Option<ThreadKey>,
-    when_busy: WhenBusy,
-    registry: SharedRegistry,
-    history: Transcript,
-    error: Option<ToolError>,
+    registry: Option<SharedRegistry>,
+    device: Option<Device>,
+    model_error: Option<ModelError>,
+    tool_error: Option<ToolError>,
 }
 
-impl fmt::Debug for AgentBuilder {
+impl<D, T> Clone for AgentBuilder<D, T> {
+    fn clone(&self) -> Self {
+        Self::from_parts(self.parts.clone())
+    }
+}
+
+impl<D, T> fmt::Debug for AgentBuilder<D, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("AgentBuilder")
-            .field("config", &self.config)
+            .field("config", &self.parts.config)
             .finish_non_exhaustive()
     }
 }
@@ -76,6 +94,9 @@ impl fmt::Debug for AgentBuilder {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BuildError {
+    /// The model cannot be used.
+    #[error(transparent)]
+    Model(#[from] ModelError),
     /// A tool cannot be registered.
     #[error(transparent)]
     Tool(#[from] ToolError),
@@ -85,26 +106,43 @@ pub enum BuildError {
     /// A turn's cost is limited, and the model's price is unknown.
     #[error(transparent)]
     Price(#[from] UnknownPrice),
-    /// The HTTP client cannot be made.
-    #[error("the HTTP client cannot be made: {0}")]
-    Client(#[from] HttpClientError),
 }
 
-impl Agent {
-    /// Sets up an agent for an endpoint; see [`provider`](crate::provider) for where to get one.
-    #[must_use]
-    pub fn builder(endpoint: Endpoint) -> AgentBuilder {
-        AgentBuilder::new(endpoint)
-    }
-}
-
-impl AgentBuilder {
-    pub(crate) fn new(endpoint: Endpoint) -> Self {
-        Self::with_config(RunConfig::new(endpoint))
-    }
-
-    fn with_config(config: RunConfig) -> Self {
+impl<D, T> AgentBuilder<D, T> {
+    fn from_parts(parts: Box<BuilderParts>) -> Self {
         Self {
+            parts,
+            types: PhantomData,
+        }
+    }
+
+    fn change(mut self, change: impl FnOnce(&mut BuilderParts)) -> Self {
+        change(&mut self.parts);
+        self
+    }
+}
+
+/// Returns an endpoint for an agent whose model cannot be used.
+fn no_endpoint() -> Endpoint {
+    let provider = provider::find("openai-compatible").expect("the table has it");
+    let endpoint = provider.endpoint(None, "none", Some("http://localhost"), None);
+    endpoint.expect("nothing is missing")
+}
+
+impl<D> AgentBuilder<D> {
+    pub(crate) fn new(model: Model) -> Self {
+        let (endpoint, model_error) = match model.endpoint() {
+            Ok(endpoint) => (endpoint, None),
+            Err(error) => {
+                let endpoint = model.endpoint_without_key();
+                (endpoint.unwrap_or_else(|_| no_endpoint()), Some(error))
+            }
+        };
+        Self::with_config(RunConfig::new(endpoint), model_error)
+    }
+
+    fn with_config(config: RunConfig, model_error: Option<ModelError>) -> Self {
+        Self::from_parts(Box::new(BuilderParts {
             config,
             handlers: Handlers::new(),
             sources: Vec::new(),
@@ -114,28 +152,28 @@ impl AgentBuilder {
             run_source: None,
             trimmer: None,
             decoder: None,
+            output: OwnOutput::default(),
             credentials: None,
             hooks: HookHandlers::new(),
             instructions: None,
             journal: None,
             observer: None,
             store: None,
-            owner: None,
-            waits_for_store: false,
-            client: None,
+            store_options: StoreOptions::default(),
+            client: HttpClient::shared(),
+            on_tool_error: OnToolError::default(),
             traces_content: false,
-            thread: None,
-            when_busy: WhenBusy::default(),
-            registry: SharedRegistry::default(),
-            history: Transcript::default(),
-            error: None,
-        }
+            registry: None,
+            device: None,
+            model_error,
+            tool_error: None,
+        }))
     }
 
-    /// Sets up agents like this one, with the setup of a turn that begins now, without its thread, registry and store.
+    /// Sets up agents like this one, with the setup of a turn that begins now, without its registry and store.
     #[doc(hidden)]
     #[must_use]
-    pub fn like(agent: &Agent) -> Self {
+    pub fn like<T>(agent: &Agent<(), T>) -> Self {
         // Every field is named, so that the author of a new field decides.
         let Setup {
             config,
@@ -150,62 +188,66 @@ impl AgentBuilder {
             instructions,
             journal,
             observer,
-            store: _,
             client,
+            on_tool_error,
             traces_content,
-        } = Setup::clone(&agent.turn_setup());
-        let mut config = RunConfig::clone(&config);
-        config.durability = Durability::None;
-        Self {
-            handlers,
-            approver,
-            deps,
-            run_source,
-            trimmer,
-            decoder,
-            credentials,
-            hooks,
-            instructions,
-            journal,
-            observer,
-            client: Some(client),
-            traces_content,
-            ..Self::with_config(config)
-        }
+        } = Setup::clone(&agent.parts.turn_setup(false));
+        let mut builder = Self::with_config(RunConfig::clone(&config), None);
+        let parts = &mut *builder.parts;
+        parts.handlers = handlers;
+        parts.approver = approver;
+        parts.deps = deps;
+        parts.run_source = run_source;
+        parts.trimmer = trimmer;
+        parts.decoder = decoder;
+        parts.credentials = credentials;
+        parts.hooks = hooks;
+        parts.instructions = instructions;
+        parts.journal = journal;
+        parts.observer = observer;
+        parts.client = client;
+        parts.on_tool_error = on_tool_error;
+        parts.traces_content = traces_content;
+        builder
     }
 
+    /// Sets the type of the answers, which the model makes: see [`Run::output`](crate::Run::output).
+    ///
+    /// ```
+    /// use schemars::JsonSchema;
+    /// use serde::Deserialize;
+    /// use stepwell_io::{Agent, Model};
+    ///
+    /// #[derive(Deserialize, JsonSchema)]
+    /// struct Trip {
+    ///     city: String,
+    /// }
+    ///
+    /// # fn main() -> Result<(), stepwell_io::Error> {
+    /// let planner: Agent<(), Trip> = Agent::builder(Model::openai("gpt-5-mini").key("the key")).output().build()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn output<O: Output>(mut self) -> AgentBuilder<D, O> {
+        self.parts.output = OwnOutput::of::<O>();
+        AgentBuilder::from_parts(self.parts)
+    }
+}
+
+impl<D, T> AgentBuilder<D, T> {
     /// Returns the endpoint that answers.
     #[doc(hidden)]
     #[must_use]
     pub fn endpoint(&self) -> &Endpoint {
-        &self.config.endpoint
+        &self.parts.config.endpoint
     }
 
     /// Returns the tools that were added so far.
     #[doc(hidden)]
     #[must_use]
     pub fn registered_tools(&self) -> &ToolRegistry {
-        &self.config.tools
-    }
-
-    /// Makes the turns' answers typed: each turn ends with JSON that fits the type's schema ([`Finished::output`]), or
-    /// fails with [`Failure::OutputInvalid`](stepwell_core::run::Failure::OutputInvalid).
-    ///
-    /// ```
-    /// # use stepwell_io::{Agent, provider};
-    /// use serde_json::json;
-    /// use stepwell_io::OutputType;
-    /// # let endpoint = provider::find("openai-compatible")?.endpoint(None, "m", Some("http://localhost/v1"), None)?;
-    /// let cities = OutputType::new("Cities", json!({ "type": "array", "items": { "type": "string" } }))?;
-    /// let agent = Agent::builder(endpoint).output(cities).build()?;
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// [`Finished::output`]: crate::Finished::output
-    #[must_use]
-    pub fn output(mut self, output: OutputType) -> Self {
-        self.config.output = Some(output);
-        self
+        &self.parts.config.tools
     }
 
     /// Keeps the turns in a store: each turn is stored before its first request is sent, and each finished block before
@@ -230,12 +272,8 @@ impl AgentBuilder {
     /// # }
     /// ```
     #[must_use]
-    pub fn store(mut self, store: Arc<dyn Store>) -> Self {
-        self.store = Some(store);
-        if self.config.durability == Durability::None {
-            self.config.durability = Durability::Blocks { attempts: 6 };
-        }
-        self
+    pub fn store(self, store: Arc<dyn Store>) -> Self {
+        self.change(|parts| parts.store = Some(store))
     }
 
     /// Sets the owner of the turns in the [store](Self::store), for a program that itself holds a
@@ -244,9 +282,8 @@ impl AgentBuilder {
     ///
     /// By default each agent has its own owner, and holds a lease while its turns are under way.
     #[must_use]
-    pub fn owner(mut self, owner: impl Into<String>) -> Self {
-        self.owner = Some(owner.into());
-        self
+    pub fn owner(self, owner: impl Into<String>) -> Self {
+        self.change(|parts| parts.store_options.owner = Some(owner.into()))
     }
 
     /// Makes the turns wait for their [store](Self::store) however long it is full, read-only or unreachable: no write
@@ -254,31 +291,27 @@ impl AgentBuilder {
     /// [`TurnHandle::store_trouble`](crate::TurnHandle::store_trouble) and [`cancel`](crate::TurnHandle::cancel). A
     /// turn still does not begin while the store cannot take it.
     #[must_use]
-    pub fn wait_for_store(mut self) -> Self {
-        self.waits_for_store = true;
-        self
+    pub fn wait_for_store(self) -> Self {
+        self.change(|parts| parts.store_options.waits = true)
     }
 
     /// Sets the app's instructions to the model.
     #[must_use]
-    pub fn instructions(mut self, instructions: impl Into<String>) -> Self {
-        self.config.instructions = Some(instructions.into());
-        self
+    pub fn instructions(self, instructions: impl Into<String>) -> Self {
+        self.change(|parts| parts.config.instructions = Some(instructions.into()))
     }
 
     /// Sets the maximum number of tool rounds in a turn: 10 if not set.
     #[must_use]
-    pub fn max_tool_rounds(mut self, rounds: u32) -> Self {
-        self.config.limits.max_tool_rounds = rounds;
-        self
+    pub fn max_tool_rounds(self, rounds: u32) -> Self {
+        self.change(|parts| parts.config.limits.max_tool_rounds = rounds)
     }
 
     /// Sets how many tools of a round run at the same time: 8 if not set. Further calls wait in their order; a tool's
     /// timeout begins when the tool begins.
     #[must_use]
-    pub fn max_parallel_tools(mut self, tools: u32) -> Self {
-        self.config.limits.max_parallel_tools = tools;
-        self
+    pub fn max_parallel_tools(self, tools: u32) -> Self {
+        self.change(|parts| parts.config.limits.max_parallel_tools = tools)
     }
 
     /// Changes any other setting.
@@ -292,93 +325,85 @@ impl AgentBuilder {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
-    pub fn configure(mut self, change: impl FnOnce(&mut RunConfig)) -> Self {
-        change(&mut self.config);
-        self
+    pub fn configure(self, change: impl FnOnce(&mut RunConfig)) -> Self {
+        self.change(|parts| change(&mut parts.config))
     }
 
-    /// Sets the conversation's id: a random one if not set.
+    /// Uses a registry that the app has stored, or that several agents share, and that keeps the unread marks of
+    /// conversations that are released. Where two agents have turns on one thread, the later turn takes the thread
+    /// over, and the earlier turn stops with its next input.
     #[must_use]
-    pub fn thread_id(self, id: impl Into<ThreadId>) -> Self {
-        self.thread_key(id.into())
+    pub fn registry(self, registry: impl Into<SharedRegistry>) -> Self {
+        self.change(|parts| parts.registry = Some(registry.into()))
     }
 
-    /// Sets the conversation's id with its server and room, for an app that has several.
+    /// Sets the device that the agent runs on: [`Device::shared`] if not set.
     #[must_use]
-    pub fn thread_key(mut self, key: impl Into<ThreadKey>) -> Self {
-        self.thread = Some(key.into());
-        self
-    }
-
-    /// Sets what happens to a turn that begins while another turn of its thread is under way: [`WhenBusy::Fail`] if not
-    /// set. With a [store](Self::store) the turns of other agents and other processes count too, while their owners are
-    /// alive.
-    ///
-    /// ```
-    /// # use stepwell_io::{Agent, provider};
-    /// use stepwell_io::WhenBusy;
-    /// # let endpoint = provider::find("openai-compatible")?.endpoint(None, "m", Some("http://localhost/v1"), None)?;
-    /// // An app with one user: what they say next takes the place of what they asked before.
-    /// let agent = Agent::builder(endpoint).when_busy(WhenBusy::Cancel).build()?;
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    #[must_use]
-    pub fn when_busy(mut self, when_busy: WhenBusy) -> Self {
-        self.when_busy = when_busy;
-        self
-    }
-
-    /// Uses a registry that the app has stored, or that several agents share. Where two agents have turns on one
-    /// thread, the later turn takes the thread over, and the earlier turn stops with its next input.
-    #[must_use]
-    pub fn registry(mut self, registry: impl Into<SharedRegistry>) -> Self {
-        self.registry = registry.into();
-        self
-    }
-
-    /// Begins with an earlier conversation.
-    #[must_use]
-    pub fn history(mut self, history: Transcript) -> Self {
-        self.history = history;
-        self
+    pub fn device(self, device: &Device) -> Self {
+        self.change(|parts| parts.device = Some(device.clone()))
     }
 
     /// Sets whether the spans of the turns hold the content of the conversation: instructions, messages, arguments and
     /// results, as `gen_ai.input.messages` and the like. They do not unless the app asks for it here.
     #[must_use]
-    pub fn trace_content(mut self, does: bool) -> Self {
-        self.traces_content = does;
-        self
+    pub fn trace_content(self, does: bool) -> Self {
+        self.change(|parts| parts.traces_content = does)
     }
 
-    /// Uses an HTTP client of the app's, or a client that many agents share; see [`HttpClient`].
+    /// Uses an HTTP client of the app's, instead of the [one that all agents share](HttpClient::shared).
     #[must_use]
-    pub fn client(mut self, client: impl Into<HttpClient>) -> Self {
-        self.client = Some(client.into());
-        self
+    pub fn client(self, client: impl Into<HttpClient>) -> Self {
+        self.change(|parts| parts.client = client.into())
     }
 
     /// Builds the agent.
     ///
     /// # Errors
-    /// A tool cannot be registered, two hooks have one name, a limit on the cost has no price, or the HTTP client cannot be
-    /// made.
-    pub fn build(self) -> Result<Agent, BuildError> {
-        if let Some(error) = self.error {
-            return Err(error.into());
+    /// The model cannot be used, a tool cannot be registered, two hooks have one name, or a limit on the cost has no
+    /// price.
+    pub fn build(self) -> Result<Agent<D, T>, Error> {
+        match self.parts.find_error() {
+            Some(error) => Err(error.into()),
+            None => Ok(self.build_unchecked()),
+        }
+    }
+
+    /// Builds the agent. A mistake is the error of each run.
+    pub(crate) fn build_unchecked(self) -> Agent<D, T> {
+        let unusable = self.parts.find_error().map(Error::from);
+        let output = self.parts.output.clone();
+        let shared = Arc::new(self.parts.shared(unusable));
+        let mut parts = AgentParts::new(shared);
+        parts.output = output;
+        Agent::from_parts(parts)
+    }
+}
+
+impl BuilderParts {
+    /// Returns why the agent cannot be built.
+    fn find_error(&self) -> Option<BuildError> {
+        let has_credentials = self.config.credentials == Credentials::Host;
+        let needs_no_key = |error: &&ModelError| {
+            let lacks_key = matches!(error, ModelError::Endpoint(EndpointError::NoKey { .. }));
+            !(lacks_key && has_credentials)
+        };
+        if let Some(error) = self.model_error.as_ref().filter(needs_no_key) {
+            return Some(error.clone().into());
+        }
+        if let Some(error) = &self.tool_error {
+            return Some(error.clone().into());
         }
         let hooks = &self.config.hooks;
         let is_twice = |(at, hook): &(usize, &HookSpec)| {
             hooks[..*at].iter().any(|other| other.name == hook.name)
         };
         if let Some((_, hook)) = hooks.iter().enumerate().find(is_twice) {
-            return Err(BuildError::HookTwice(hook.name.clone()));
+            return Some(BuildError::HookTwice(hook.name.clone()));
         }
-        self.config.check_price()?;
-        let client = match self.client {
-            Some(client) => client,
-            None => HttpClient::new()?,
-        };
+        self.config.check_price().err().map(BuildError::from)
+    }
+
+    fn shared(self, unusable: Option<Error>) -> Shared {
         let setup = Setup {
             config: Arc::new(self.config),
             handlers: self.handlers,
@@ -398,26 +423,23 @@ impl AgentBuilder {
             instructions: self.instructions,
             journal: self.journal,
             observer: self.observer,
-            store: self.store.map(|store| StoreSetup {
-                store,
-                own_lease: self.owner.is_none().then(OwnLease::default),
-                owner: self.owner.unwrap_or_else(|| Uuid::new_v4().to_string()),
-                waits: self.waits_for_store,
-            }),
-            client,
+            client: self.client,
+            on_tool_error: self.on_tool_error,
             traces_content: self.traces_content,
         };
-        let shared = Arc::new(Shared::new(
+        let registration = Registration {
+            keeps_unread: self.registry.is_some(),
+            registry: self.registry.unwrap_or_default(),
+            changed: Arc::default(),
+        };
+        Shared::new(
             setup,
             Sources::new(self.sources),
-            self.registry,
-            self.when_busy,
-        ));
-        let key = self.thread.unwrap_or_else(|| {
-            let id = Uuid::new_v4().to_string();
-            ThreadKey::from(ThreadId::from(id))
-        });
-        let thread = shared.thread(key, self.history);
-        Ok(Agent::new(shared, thread))
+            unusable,
+            registration,
+            self.device.unwrap_or_else(Device::shared),
+            self.store,
+            self.store_options,
+        )
     }
 }

@@ -3,24 +3,22 @@
 use super::AgentBuilder;
 use crate::app::approver::Approver;
 use crate::app::tools::context::{Deps, ToolContext};
-use crate::app::tools::handler::{Blocking, ToolAnswer, ToolHandler};
+use crate::app::tools::fault::OnToolError;
+use crate::app::tools::handler::{Blocking, IntoToolAnswer, ToolHandler, WithDeps};
 use crate::app::tools::source::ToolSource;
 use futures::FutureExt;
-use std::fmt;
 use std::sync::Arc;
 use stepwell_core::run::{Question, ToolInvocation, UserAnswer};
 use stepwell_core::tool::{Tool, ToolError};
 
-impl AgentBuilder {
-    /// Adds a tool and its code: an async closure from a [`ToolContext`], which holds the call, to a result, or to
-    /// [`ToolAnswer::Deferred`] if the result comes later.
+impl<D: Send + Sync + 'static, T> AgentBuilder<D, T> {
+    /// Adds a tool and its code: an async closure from a [`ToolContext`], which holds the call, to an
+    /// [answer](IntoToolAnswer), or to [`ToolAnswer::Deferred`](crate::ToolAnswer::Deferred) if the result comes later.
     #[must_use]
-    pub fn tool<F, Fut, T, E>(self, tool: Tool, handler: F) -> Self
+    pub fn tool<F, Fut>(self, tool: Tool, handler: F) -> Self
     where
-        F: Fn(ToolContext) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = Result<T, E>> + Send + 'static,
-        T: Into<ToolAnswer>,
-        E: fmt::Display,
+        F: Fn(ToolContext<D>) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output: IntoToolAnswer> + Send + 'static,
     {
         self.tool_handler(tool, handler)
     }
@@ -28,32 +26,31 @@ impl AgentBuilder {
     /// Adds a tool whose code blocks: each call has its own thread. A thread cannot be stopped from outside, so long
     /// work should check [`ToolContext::is_cancelled`] now and then; a cancelled call does not hold up the turn.
     #[must_use]
-    pub fn blocking_tool<F, T, E>(self, tool: Tool, code: F) -> Self
+    pub fn blocking_tool<F, R>(self, tool: Tool, code: F) -> Self
     where
-        F: Fn(ToolContext) -> Result<T, E> + Send + Sync + 'static,
-        T: Into<ToolAnswer> + 'static,
-        E: fmt::Display + 'static,
+        F: Fn(ToolContext<D>) -> R + Send + Sync + 'static,
+        R: IntoToolAnswer,
     {
         self.tool_handler(tool, Blocking(Arc::new(code)))
     }
 
     /// Adds a tool whose code is a type of the app's.
     #[must_use]
-    pub fn tool_handler(self, tool: Tool, handler: impl ToolHandler) -> Self {
-        self.shared_handler(tool, Arc::new(handler))
+    pub fn tool_handler(self, tool: Tool, handler: impl ToolHandler<D>) -> Self {
+        self.shared_handler(tool, Arc::new(WithDeps::new(handler)))
     }
 
     pub(crate) fn shared_handler(mut self, tool: Tool, handler: Arc<dyn ToolHandler>) -> Self {
         // The agent cannot be built any more: no schema is compiled for it.
-        if self.error.is_some() {
+        if self.parts.tool_error.is_some() {
             return self;
         }
         let name = tool.name().to_owned();
-        match self.config.tools.add(tool) {
+        match self.parts.config.tools.add(tool) {
             Ok(()) => {
-                self.handlers.insert(name, handler);
+                self.parts.handlers.insert(name, handler);
             }
-            Err(error) => self.error = Some(error),
+            Err(error) => self.parts.tool_error = Some(error),
         }
         self
     }
@@ -72,12 +69,14 @@ impl AgentBuilder {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
-    pub fn handler(mut self, name: &str, handler: impl ToolHandler) -> Self {
-        match self.handlers.get_mut(name) {
-            Some(own) => *own = Arc::new(handler),
+    pub fn handler(mut self, name: &str, handler: impl ToolHandler<D>) -> Self {
+        match self.parts.handlers.get_mut(name) {
+            Some(own) => *own = Arc::new(WithDeps::new(handler)),
             None => {
                 let name = name.to_owned();
-                self.error = self.error.or(Some(ToolError::Unknown { name }));
+                self.parts
+                    .tool_error
+                    .get_or_insert(ToolError::Unknown { name });
             }
         }
         self
@@ -87,7 +86,7 @@ impl AgentBuilder {
     /// tool whose name is taken, or that no provider would accept, is left out with a warning in the trace.
     #[must_use]
     pub fn tool_source(mut self, source: impl ToolSource) -> Self {
-        self.sources.push(Arc::new(source));
+        self.parts.sources.push(Arc::new(source));
         self
     }
 
@@ -113,7 +112,7 @@ impl AgentBuilder {
     /// ```
     #[must_use]
     pub fn approver(mut self, approver: impl Approver) -> Self {
-        self.approver = Some(Arc::new(approver));
+        self.parts.approver = Some(Arc::new(approver));
         self
     }
 
@@ -143,14 +142,22 @@ impl AgentBuilder {
         Fut: Future<Output = UserAnswer> + Send + 'static,
     {
         let ask = move |call, question| answerer(call, question).boxed();
-        self.answerer = Some(Arc::new(ask));
+        self.parts.answerer = Some(Arc::new(ask));
         self
     }
 
-    /// Sets a value of the app's that its tools are given, by [`ToolContext::deps`]: a database, say, or a client.
+    /// Sets what happens if a tool fails or panics: [`OnToolError::TellModel`] if not set.
     #[must_use]
-    pub fn deps<T: Send + Sync + 'static>(mut self, deps: T) -> Self {
-        self.deps = Some(Deps::new(deps));
+    pub fn on_tool_error(mut self, policy: OnToolError) -> Self {
+        self.parts.on_tool_error = policy;
         self
+    }
+
+    /// Sets the value that the agent's tools need, by [`ToolContext::deps`]: a database, say, or a client. It comes
+    /// after the tools. [`Agent::with_deps`](crate::Agent::with_deps) sets a value of one request.
+    #[must_use]
+    pub fn deps(mut self, deps: D) -> AgentBuilder<(), T> {
+        self.parts.deps = Some(Deps::new(deps));
+        AgentBuilder::from_parts(self.parts)
     }
 }

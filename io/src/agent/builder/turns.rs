@@ -13,7 +13,7 @@ use std::sync::Arc;
 use stepwell_core::RunId;
 use stepwell_core::run::{ContextPolicy, Credentials, RunIds};
 
-impl AgentBuilder {
+impl<D, T> AgentBuilder<D, T> {
     /// Sets the code that shortens a conversation which does not fit the model's context any more: an async closure
     /// from the overflow, and its messages, to the messages that are kept, or to `None` if it cannot shorten them.
     /// Without it such a turn ends with [`Failure::ContextTooLong`](stepwell_core::run::Failure::ContextTooLong).
@@ -29,8 +29,8 @@ impl AgentBuilder {
     /// ```
     #[must_use]
     pub fn trim_context(mut self, trimmer: impl Trimmer) -> Self {
-        self.config.context_guard.at_limit = ContextPolicy::Trim;
-        self.trimmer = Some(Arc::new(trimmer));
+        self.parts.config.context_guard.at_limit = ContextPolicy::Trim;
+        self.parts.trimmer = Some(Arc::new(trimmer));
         self
     }
 
@@ -39,7 +39,7 @@ impl AgentBuilder {
     /// says so.
     #[must_use]
     pub fn output_decoder(mut self, decoder: impl OutputDecoder) -> Self {
-        self.decoder = Some(Arc::new(decoder));
+        self.parts.decoder = Some(Arc::new(decoder));
         self
     }
 
@@ -66,8 +66,8 @@ impl AgentBuilder {
     /// ```
     #[must_use]
     pub fn run_source(mut self, source: impl RunSource) -> Self {
-        self.config.run_ids = RunIds::Host;
-        self.run_source = Some(Arc::new(source));
+        self.parts.config.run_ids = RunIds::Host;
+        self.parts.run_source = Some(Arc::new(source));
         self
     }
 
@@ -76,7 +76,7 @@ impl AgentBuilder {
     /// key. A revived turn has a journal of its own, under the run id of the hop at which it continues.
     #[must_use]
     pub fn journal(mut self, sink: impl JournalSink) -> Self {
-        self.journal = Some(Arc::new(sink));
+        self.parts.journal = Some(Arc::new(sink));
         self
     }
 
@@ -101,7 +101,7 @@ impl AgentBuilder {
         mut self,
         make: impl Fn(&RunId) -> O + Send + Sync + 'static,
     ) -> Self {
-        self.observer = Some(Arc::new(move |turn| Box::new(make(turn))));
+        self.parts.observer = Some(Arc::new(move |turn| Box::new(make(turn))));
         self
     }
 
@@ -123,7 +123,7 @@ impl AgentBuilder {
     /// ```
     #[must_use]
     pub fn instructions_from(mut self, source: impl InstructionsSource) -> Self {
-        self.instructions = Some(Arc::new(source));
+        self.parts.instructions = Some(Arc::new(source));
         self
     }
 
@@ -144,8 +144,8 @@ impl AgentBuilder {
     /// ```
     #[must_use]
     pub fn credentials(mut self, source: impl CredentialSource) -> Self {
-        self.config.credentials = Credentials::Host;
-        self.credentials = Some(Arc::new(source));
+        self.parts.config.credentials = Credentials::Host;
+        self.parts.credentials = Some(Arc::new(source));
         self
     }
 
@@ -153,8 +153,8 @@ impl AgentBuilder {
     #[must_use]
     pub fn hook(mut self, hook: Hook) -> Self {
         let name = hook.name().to_owned();
-        self.config.hooks.push(hook.spec());
-        self.hooks.insert(name, Arc::new(hook));
+        self.parts.config.hooks.push(hook.spec());
+        self.parts.hooks.insert(name, Arc::new(hook));
         self
     }
 }

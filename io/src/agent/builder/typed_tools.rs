@@ -2,14 +2,13 @@
 
 use super::AgentBuilder;
 use crate::app::tools::context::ToolContext;
-use crate::app::tools::typed::{AgentTool, Returned, ToolReply, asynchronous};
+use crate::app::tools::handler::IntoToolAnswer;
+use crate::app::tools::typed::{AgentTool, asynchronous};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
-use std::fmt::Display;
-use std::sync::Arc;
 use stepwell_core::tool::Tool;
 
-impl AgentBuilder {
+impl<D: Send + Sync + 'static, T> AgentBuilder<D, T> {
     /// Adds tools that are functions: see [`#[tool]`](macro@crate::tool).
     ///
     /// ```
@@ -32,14 +31,14 @@ impl AgentBuilder {
     /// # }
     /// ```
     #[must_use]
-    pub fn tools(self, tools: impl IntoIterator<Item = AgentTool>) -> Self {
-        let add = |builder: Self, tool: AgentTool| builder.shared_handler(tool.tool, tool.handler);
+    pub fn tools(self, tools: impl IntoIterator<Item = AgentTool<D>>) -> Self {
+        let add = |builder: Self, tool: AgentTool<D>| builder.shared_handler(tool.tool, tool.handler);
         tools.into_iter().fold(self, add)
     }
 
     /// Adds a tool whose arguments are a type of the app's, from which the tool's parameters are generated. The code is
-    /// an async closure from the arguments and the call to a result, which is written as JSON; a string is shown to the
-    /// model as it is. [`ToolAnswer`](crate::ToolAnswer) is for results that come later, or are more than text.
+    /// an async closure from the arguments and the call to an [answer](IntoToolAnswer): a text, a number, a value in
+    /// [`Json`](crate::Json), or a `Result` of one.
     ///
     /// ```
     /// # use stepwell_io::{Agent, provider};
@@ -66,18 +65,12 @@ impl AgentBuilder {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
-    pub fn typed_tool<A, F, Fut, T, E, M>(self, tool: Tool, code: F) -> Self
+    pub fn typed_tool<A, F, Fut>(self, tool: Tool, code: F) -> Self
     where
         A: JsonSchema + DeserializeOwned + Send + 'static,
-        F: Fn(A, ToolContext) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = Result<T, E>> + Send + 'static,
-        T: ToolReply<M>,
-        E: Display,
+        F: Fn(A, ToolContext<D>) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output: IntoToolAnswer> + Send + 'static,
     {
-        let code = Arc::new(code);
-        self.tools([asynchronous(tool, move |arguments, call| {
-            let code = Arc::clone(&code);
-            async move { Returned(code(arguments, call).await).answer() }
-        })])
+        self.tools([asynchronous(tool, code)])
     }
 }

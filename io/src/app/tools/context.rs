@@ -1,10 +1,10 @@
 //! The context of a tool's code: the call, and what the code may do while it runs.
 
-use crate::app::tools::fault::Fault;
 use crate::app::tools::notes::ToolNotes;
-use std::any::{Any, type_name};
+use std::any::Any;
 use std::collections::HashMap;
 use std::fmt;
+use std::marker::PhantomData;
 use std::ops::Deref;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
@@ -14,33 +14,40 @@ use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
-/// The context of a tool call: the [`ToolInvocation`], to which it dereferences, and what the code may ask and report
-/// while it runs. Clones belong to the same call.
+/// The context of a tool call: the [`ToolInvocation`], to which it dereferences, the app's value, and what the code may
+/// ask and report while it runs. Clones belong to the same call.
+///
+/// `D` is the type of the app's value, which [`AgentBuilder::deps`](crate::AgentBuilder::deps) or
+/// [`Agent::with_deps`](crate::Agent::with_deps) sets.
 ///
 /// ```
-/// # use stepwell_io::{Agent, provider};
-/// use stepwell_io::{Question, Tool, ToolContext, UserAnswer};
+/// use stepwell_io::{Agent, Model, Question, Tool, ToolContext, UserAnswer};
 ///
 /// struct Depot { city: String }
 ///
-/// async fn ship(call: ToolContext) -> Result<String, Box<dyn std::error::Error>> {
-///     let depot: &Depot = call.deps()?;
+/// async fn ship(call: ToolContext<Depot>) -> Result<String, Box<dyn std::error::Error>> {
 ///     call.report(0.5, "the parcel is packed");
 ///     match call.ask(Question::choice("How fast?", ["today", "this week"])).await? {
-///         UserAnswer::Given { value } => Ok(format!("on its way from {}: {value}", depot.city)),
+///         UserAnswer::Given { value } => Ok(format!("on its way from {}: {value}", call.deps().city)),
 ///         UserAnswer::Declined { .. } => Ok("it waits".to_owned()),
 ///     }
 /// }
 ///
-/// # let endpoint = provider::find("openai-compatible")?.endpoint(None, "m", Some("http://localhost/v1"), None)?;
-/// let agent = Agent::builder(endpoint)
-///     .deps(Depot { city: "Bergen".to_owned() })
+/// # fn main() -> Result<(), stepwell_io::Error> {
+/// let agent = Agent::builder(Model::openai("gpt-5-mini").key("the key"))
 ///     .tool(Tool::new("ship", "Sends the parcel."), ship)
+///     .deps(Depot { city: "Bergen".to_owned() })
 ///     .build()?;
-/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # Ok(())
+/// # }
 /// ```
-#[derive(Clone)]
-pub struct ToolContext(Arc<Inner>);
+pub struct ToolContext<D = ()>(Arc<Inner>, PhantomData<fn() -> D>);
+
+impl<D> Clone for ToolContext<D> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0), PhantomData)
+    }
+}
 
 struct Inner {
     invocation: ToolInvocation,
@@ -55,7 +62,6 @@ struct Inner {
 #[derive(Clone)]
 pub(crate) struct TurnLink {
     pub(crate) notes: ToolNotes,
-    pub(crate) fault: Fault,
     pub(crate) inputs: mpsc::Sender<Input<'static>>,
     pub(crate) questions: PendingQuestions,
     /// The runtime, for code on its own thread.
@@ -67,42 +73,18 @@ pub(crate) type PendingQuestions = Arc<Mutex<HashMap<EffectId, oneshot::Sender<U
 
 /// A value of the app's, for its tools.
 #[derive(Clone)]
-pub(crate) struct Deps {
-    value: Arc<dyn Any + Send + Sync>,
-    name: &'static str,
-}
+pub(crate) struct Deps(Arc<dyn Any + Send + Sync>);
 
 impl Deps {
     pub(crate) fn new<T: Send + Sync + 'static>(value: T) -> Self {
-        Self {
-            value: Arc::new(value),
-            name: type_name::<T>(),
-        }
+        Self(Arc::new(value))
     }
 }
 
-/// Why a tool cannot have the app's value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum DepsError {
-    /// The agent has no value.
-    #[error(
-        "the tool needs a `{wanted}`, and the agent has no value for its tools: set it with `AgentBuilder::deps`"
-    )]
-    None {
-        /// The type that the tool needs.
-        wanted: &'static str,
-    },
-    /// The agent's value is of another type.
-    #[error(
-        "the tool needs a `{wanted}`, and the agent's value for its tools is a `{found}`: pass a `{wanted}` to `AgentBuilder::deps`"
-    )]
-    OtherType {
-        /// The type that the tool needs.
-        wanted: &'static str,
-        /// The type of the agent's value.
-        found: &'static str,
-    },
+impl fmt::Debug for Deps {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Deps")
+    }
 }
 
 impl ToolContext {
@@ -112,13 +94,51 @@ impl ToolContext {
         cancel: CancellationToken,
         link: Option<TurnLink>,
     ) -> Self {
-        Self(Arc::new(Inner {
+        let inner = Inner {
             invocation,
             deps,
             cancel,
             link,
             asked: AtomicU32::new(0),
-        }))
+        };
+        Self(Arc::new(inner), PhantomData)
+    }
+
+    /// Returns the context of a tool whose code needs a value.
+    pub(crate) fn with_type<D>(self) -> ToolContext<D> {
+        ToolContext(self.0, PhantomData)
+    }
+}
+
+impl<D: Send + Sync + 'static> ToolContext<D> {
+    /// Returns a call outside of a turn, for the tests of a tool: its reports are not shown, and its questions are
+    /// declined.
+    #[must_use]
+    pub fn for_test(invocation: ToolInvocation, deps: D) -> Self {
+        let deps = Some(Deps::new(deps));
+        ToolContext::new(invocation, deps, CancellationToken::new(), None).with_type()
+    }
+
+    /// Returns the app's value.
+    ///
+    /// # Panics
+    /// Never: an agent whose tools need a value of this type runs only once it has one.
+    #[must_use]
+    pub fn deps(&self) -> &D {
+        let own = self.0.deps.as_ref();
+        let own = own.and_then(|deps| deps.0.downcast_ref());
+        // An agent without a value has `()`.
+        let own = own.or_else(|| (&() as &dyn Any).downcast_ref());
+        own.expect("an agent runs only with the value that its tools need")
+    }
+}
+
+impl<D> ToolContext<D> {
+    /// Returns the context of a tool that needs no value.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn without_type(self) -> ToolContext {
+        ToolContext(self.0, PhantomData)
     }
 
     /// Returns the call: its arguments, its id, the thread, the turn, the run and the attempt.
@@ -127,36 +147,6 @@ impl ToolContext {
         &self.0.invocation
     }
 
-    /// Returns the app's value, which was set with [`AgentBuilder::deps`](crate::AgentBuilder::deps) or
-    /// [`Agent::with_deps`](crate::Agent::with_deps).
-    ///
-    /// # Errors
-    /// The agent has no value, or its value is of another type: a mistake in the program. The turn fails with
-    /// [`Failure::ToolNotSetUp`](crate::Failure::ToolNotSetUp), whatever the tool does with the error, and the model is
-    /// not told. A tool that can do without the value calls [`find_deps`](Self::find_deps).
-    pub fn deps<T: Send + Sync + 'static>(&self) -> Result<&T, DepsError> {
-        let found = self.find_deps();
-        found.ok_or_else(|| {
-            let wanted = type_name::<T>();
-            let error = match &self.0.deps {
-                Some(deps) => DepsError::OtherType {
-                    wanted,
-                    found: deps.name,
-                },
-                None => DepsError::None { wanted },
-            };
-            if let Some(link) = self.link() {
-                link.fault.tool(&self.name, &error);
-            }
-            error
-        })
-    }
-
-    /// Returns the app's value, as [`deps`](Self::deps) does, if the agent has one of this type.
-    #[must_use]
-    pub fn find_deps<T: Send + Sync + 'static>(&self) -> Option<&T> {
-        self.0.deps.as_ref()?.value.downcast_ref()
-    }
 
     /// Reports the progress of the call, from 0 to 1 if it is known, and what the tool is doing.
     /// [`RunEvent::ToolProgress`](crate::RunEvent::ToolProgress) shows it. An app that is slow to take events is shown
@@ -254,7 +244,7 @@ impl ToolContext {
     }
 }
 
-impl Deref for ToolContext {
+impl<D> Deref for ToolContext<D> {
     type Target = ToolInvocation;
 
     fn deref(&self) -> &ToolInvocation {
@@ -269,7 +259,7 @@ impl From<ToolInvocation> for ToolContext {
     }
 }
 
-impl fmt::Debug for ToolContext {
+impl<D> fmt::Debug for ToolContext<D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ToolContext")
             .field("invocation", &self.0.invocation)

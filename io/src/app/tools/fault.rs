@@ -3,8 +3,20 @@ use std::sync::{Arc, OnceLock};
 use stepwell_core::run::{Failure, Outcome};
 use tokio_util::sync::CancellationToken;
 
-/// A mistake in the program that a running tool has found. It ends the turn, so that the developer sees it and the
-/// model does not.
+/// What happens if a tool fails or panics: [`AgentBuilder::on_tool_error`](crate::AgentBuilder::on_tool_error).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum OnToolError {
+    /// The model is told, and continues: the text of an error that the tool returned, and of a panic only that the tool
+    /// failed.
+    #[default]
+    TellModel,
+    /// The turn fails with [`ErrorKind::ToolFailed`](crate::ErrorKind::ToolFailed), and the model is not told: for
+    /// tests, in which a tool's error is the developer's to see.
+    Fail,
+}
+
+/// A failure of a running tool that ends the turn.
 #[derive(Clone, Debug)]
 pub(crate) struct Fault {
     cancel: CancellationToken,
@@ -20,10 +32,9 @@ impl Fault {
         }
     }
 
-    /// Ends the turn: the tool cannot run as it is set up.
+    /// Ends the turn: a tool has failed.
     pub(crate) fn tool(&self, tool: &str, error: &dyn Display) {
-        tracing::error!(target: "stepwell", tool, %error, "the tool is not set up: the turn fails");
-        let failure = Failure::ToolNotSetUp {
+        let failure = Failure::ToolFailed {
             tool: tool.to_owned(),
             message: error.to_string(),
         };

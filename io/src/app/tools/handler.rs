@@ -5,8 +5,12 @@ use crate::base::catch_panic;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use std::collections::HashMap;
+use serde::Serialize;
+use serde_json::Value;
 use std::fmt::Display;
+use std::marker::PhantomData;
 use std::sync::Arc;
+use stepwell_core::event::{ContentPart, MessageContent};
 use stepwell_core::tool::{ToolFailure, ToolFailureKind, ToolOutput};
 
 /// The answer of a tool.
@@ -14,7 +18,7 @@ use stepwell_core::tool::{ToolFailure, ToolFailureKind, ToolOutput};
 pub enum ToolAnswer {
     /// The tool is done.
     Finished(ToolOutput),
-    /// The result comes later, in minutes or days, by [`TurnHandle::finish_call`](crate::TurnHandle::finish_call).
+    /// The result comes later, in minutes or days, by [`TurnHandle::resolve_call`](crate::TurnHandle::finish_call).
     Deferred,
 }
 
@@ -25,52 +29,131 @@ impl<T: Into<ToolOutput>> From<T> for ToolAnswer {
     }
 }
 
-/// The code of a tool. Any async closure from a [`ToolContext`], which holds the call, to a result is a handler:
-/// `|call| async move { Ok::<_, std::io::Error>("done") }`. It returns [`ToolAnswer::Deferred`] if the result comes
-/// later.
+/// The code of a tool. Any async closure from a [`ToolContext`], which holds the call, to an
+/// [answer](IntoToolAnswer) is a handler: `|call| async move { "done" }`. It returns [`ToolAnswer::Deferred`] if the
+/// result comes later. `D` is the type of the app's value that the code needs.
 ///
 /// Calls run concurrently, each in its own task. A panic is an error of its call. For code that blocks there is
 /// [`AgentBuilder::blocking_tool`](crate::AgentBuilder::blocking_tool).
-pub trait ToolHandler: Send + Sync + 'static {
+pub trait ToolHandler<D = ()>: Send + Sync + 'static {
     /// Runs the tool. Dropping the future cancels the call, and its result is dropped.
-    fn call(&self, call: ToolContext) -> BoxFuture<'static, Result<ToolAnswer, ToolFailure>>;
+    fn call(&self, call: ToolContext<D>) -> BoxFuture<'static, Result<ToolAnswer, ToolFailure>>;
 }
 
-impl<F, Fut, T, E> ToolHandler for F
+impl<D, F, Fut> ToolHandler<D> for F
 where
-    F: Fn(ToolContext) -> Fut + Send + Sync + 'static,
-    Fut: Future<Output = Result<T, E>> + Send + 'static,
-    T: Into<ToolAnswer>,
-    E: Display,
+    F: Fn(ToolContext<D>) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output: IntoToolAnswer> + Send + 'static,
 {
-    fn call(&self, call: ToolContext) -> BoxFuture<'static, Result<ToolAnswer, ToolFailure>> {
-        let result = self(call);
-        async move {
-            result
-                .await
-                .map(Into::into)
-                .map_err(|error| ToolFailure::error(error.to_string()))
-        }
-        .boxed()
+    fn call(&self, call: ToolContext<D>) -> BoxFuture<'static, Result<ToolAnswer, ToolFailure>> {
+        let answer = self(call);
+        async move { answer.await.into_tool_answer() }.boxed()
     }
 }
+
+/// The answer of a tool's code: a text, a number, JSON, [media](crate::media), a [`ToolAnswer`], or any other value in
+/// [`Json`]. Of a `Result`, the error is `Display`, and the model reads it.
+///
+/// ```
+/// use serde::Serialize;
+/// use stepwell_io::{IntoToolAnswer, Json};
+///
+/// #[derive(Serialize)]
+/// struct Forecast { degrees: f64 }
+///
+/// # fn is_answer(_: impl IntoToolAnswer) {}
+/// # is_answer("done");
+/// # is_answer(42);
+/// # is_answer(Json(Forecast { degrees: 21.5 }));
+/// # is_answer(Err::<Json<Forecast>, _>("nobody knows so far ahead"));
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "a tool cannot answer with `{Self}`",
+    note = "wrap the value in `Json(…)` if it is `Serialize`, or return a `Result` of such an answer"
+)]
+pub trait IntoToolAnswer {
+    /// Returns the answer.
+    ///
+    /// # Errors
+    /// The tool has failed, or its result cannot be written as JSON.
+    fn into_tool_answer(self) -> Result<ToolAnswer, ToolFailure>;
+}
+
+/// A value that a tool's code answers with, as JSON.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Json<T>(pub T);
+
+impl<T: Serialize> IntoToolAnswer for Json<T> {
+    fn into_tool_answer(self) -> Result<ToolAnswer, ToolFailure> {
+        match serde_json::to_value(self.0) {
+            Ok(value) => Ok(value.into()),
+            Err(error) => Err(not_json(&error)),
+        }
+    }
+}
+
+pub(crate) fn not_json(error: &serde_json::Error) -> ToolFailure {
+    ToolFailure::error(format!("its result is no JSON: {error}"))
+}
+
+impl<T: IntoToolAnswer, E: Display> IntoToolAnswer for Result<T, E> {
+    fn into_tool_answer(self) -> Result<ToolAnswer, ToolFailure> {
+        match self {
+            Ok(answer) => answer.into_tool_answer(),
+            Err(error) => Err(ToolFailure::error(error.to_string())),
+        }
+    }
+}
+
+impl IntoToolAnswer for ToolAnswer {
+    fn into_tool_answer(self) -> Result<ToolAnswer, ToolFailure> {
+        Ok(self)
+    }
+}
+
+impl IntoToolAnswer for () {
+    fn into_tool_answer(self) -> Result<ToolAnswer, ToolFailure> {
+        Ok("done".into())
+    }
+}
+
+macro_rules! answers {
+    ($($as_it_is:ty),*; $($as_json:ty),* $(,)?) => {
+        $(
+            impl IntoToolAnswer for $as_it_is {
+                fn into_tool_answer(self) -> Result<ToolAnswer, ToolFailure> {
+                    Ok(self.into())
+                }
+            }
+        )*
+        $(
+            impl IntoToolAnswer for $as_json {
+                fn into_tool_answer(self) -> Result<ToolAnswer, ToolFailure> {
+                    Json(self).into_tool_answer()
+                }
+            }
+        )*
+    };
+}
+
+answers!(
+    String, &'static str, Value, ToolOutput, MessageContent, ContentPart, Vec<ContentPart>;
+    bool, i8, i16, i32, i64, isize, u8, u16, u32, u64, usize, f32, f64,
+);
 
 /// A tool whose code blocks.
 pub(crate) struct Blocking<F>(pub(crate) Arc<F>);
 
-impl<F, T, E> ToolHandler for Blocking<F>
+impl<D, F, R> ToolHandler<D> for Blocking<F>
 where
-    F: Fn(ToolContext) -> Result<T, E> + Send + Sync + 'static,
-    T: Into<ToolAnswer>,
-    E: Display,
+    D: 'static,
+    F: Fn(ToolContext<D>) -> R + Send + Sync + 'static,
+    R: IntoToolAnswer,
 {
-    fn call(&self, call: ToolContext) -> BoxFuture<'static, Result<ToolAnswer, ToolFailure>> {
+    fn call(&self, call: ToolContext<D>) -> BoxFuture<'static, Result<ToolAnswer, ToolFailure>> {
         let code = Arc::clone(&self.0);
         async move {
-            let work = move || match code(call) {
-                Ok(answer) => Ok(answer.into()),
-                Err(error) => Err(ToolFailure::error(error.to_string())),
-            };
+            let work = move || code(call).into_tool_answer();
             match tokio::task::spawn_blocking(work).await {
                 Ok(result) => result,
                 Err(error) => match error.try_into_panic() {
@@ -80,6 +163,21 @@ where
             }
         }
         .boxed()
+    }
+}
+
+/// A tool whose code needs a value of the app's.
+pub(crate) struct WithDeps<D, H>(H, PhantomData<fn(D)>);
+
+impl<D, H> WithDeps<D, H> {
+    pub(crate) fn new(handler: H) -> Self {
+        Self(handler, PhantomData)
+    }
+}
+
+impl<D: 'static, H: ToolHandler<D>> ToolHandler for WithDeps<D, H> {
+    fn call(&self, call: ToolContext) -> BoxFuture<'static, Result<ToolAnswer, ToolFailure>> {
+        self.0.call(call.with_type())
     }
 }
 

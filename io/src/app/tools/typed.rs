@@ -1,26 +1,51 @@
 //! Tools whose arguments and results are types of the app's: by `#[tool]` on a function, or by a closure.
 
 use crate::app::tools::context::ToolContext;
-use crate::app::tools::handler::{Blocking, ToolAnswer, ToolHandler};
+use crate::app::tools::handler::{
+    Blocking, IntoToolAnswer, ToolAnswer, ToolHandler, WithDeps, not_json,
+};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::any::Any;
 use std::fmt::{self, Display};
+use std::marker::PhantomData;
 use std::sync::Arc;
 use stepwell_core::event::{ContentPart, MessageContent};
 use stepwell_core::tool::{Tool, ToolFailure, ToolOutput};
 
 /// A tool with its code, from a function in [`tools!`](crate::tools).
-#[derive(Clone)]
-pub struct AgentTool {
+///
+/// `D` is the type of the app's value that the tool needs.
+pub struct AgentTool<D = ()> {
     /// The tool's definition, and how it may be run.
     pub tool: Tool,
     pub(crate) handler: Arc<dyn ToolHandler>,
+    deps: PhantomData<fn(D)>,
 }
 
-impl fmt::Debug for AgentTool {
+impl<D> Clone for AgentTool<D> {
+    fn clone(&self) -> Self {
+        Self {
+            tool: self.tool.clone(),
+            handler: Arc::clone(&self.handler),
+            deps: PhantomData,
+        }
+    }
+}
+
+impl<D: 'static> AgentTool<D> {
+    fn new<A: JsonSchema>(tool: Tool, handler: impl ToolHandler<D>) -> Self {
+        Self {
+            tool: tool.parameters(json_schema::<A>()),
+            handler: Arc::new(WithDeps::new(handler)),
+            deps: PhantomData,
+        }
+    }
+}
+
+impl<D> fmt::Debug for AgentTool<D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("AgentTool")
             .field("tool", &self.tool)
@@ -28,14 +53,15 @@ impl fmt::Debug for AgentTool {
     }
 }
 
-/// A function with [`#[tool]`](crate::tool), as a type of the function's name.
+/// A function with [`#[tool]`](crate::tool), as a type of the function's name. `D` is the type of the app's value that
+/// the function needs: that of its `ToolContext<D>`, or any.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is not a tool",
-    note = "write `#[tool]` on the function of this name"
+    message = "`{Self}` is not a tool of an agent whose tools need a `{D}`",
+    note = "write `#[tool]` on the function of this name; one that takes a `ToolContext<D>` is for an `Agent<D>`"
 )]
-pub trait ToolFunction {
+pub trait ToolFunction<D = ()> {
     /// Returns the tool, with the function as its code.
-    fn tool() -> AgentTool;
+    fn tool() -> AgentTool<D>;
 }
 
 /// Makes tools of functions with [`#[tool]`](macro@crate::tool), for
@@ -47,7 +73,7 @@ pub trait ToolFunction {
 /// ```
 #[macro_export]
 macro_rules! tools {
-    ($($function:path),* $(,)?) => { [$(<$function as $crate::ToolFunction>::tool()),*] };
+    ($($function:path),* $(,)?) => { [$(<$function as $crate::ToolFunction<_>>::tool()),*] };
 }
 
 /// The result of a typed tool: a [`Serialize`] type, or a [`ToolAnswer`]. [Media](crate::media), alone or in a `Vec`,
@@ -117,39 +143,34 @@ fn without_number_format(schema: &mut schemars::Schema) {
 
 /// Makes a tool of an async function.
 #[doc(hidden)]
-pub fn asynchronous<A, F, Fut>(tool: Tool, code: F) -> AgentTool
+pub fn asynchronous<D, A, F, Fut>(tool: Tool, code: F) -> AgentTool<D>
 where
+    D: 'static,
     A: JsonSchema + DeserializeOwned + Send + 'static,
-    F: Fn(A, ToolContext) -> Fut + Send + Sync + 'static,
-    Fut: Future<Output = Result<ToolAnswer, ToolFailure>> + Send + 'static,
+    F: Fn(A, ToolContext<D>) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output: IntoToolAnswer> + Send + 'static,
 {
     let code = Arc::new(code);
-    let handler = move |call: ToolContext| {
+    AgentTool::new::<A>(tool, move |call: ToolContext<D>| {
         let code = Arc::clone(&code);
-        async move { code(arguments(&call)?, call).await }
-    };
-    AgentTool {
-        tool: tool.parameters(json_schema::<A>()),
-        handler: Arc::new(handler),
-    }
+        async move { code(arguments(&call)?, call).await.into_tool_answer() }
+    })
 }
 
 /// Makes a tool of a function that may block.
 #[doc(hidden)]
-pub fn blocking<A, F>(tool: Tool, code: F) -> AgentTool
+pub fn blocking<D, A, F>(tool: Tool, code: F) -> AgentTool<D>
 where
+    D: 'static,
     A: JsonSchema + DeserializeOwned + Send + 'static,
-    F: Fn(A, ToolContext) -> Result<ToolAnswer, ToolFailure> + Send + Sync + 'static,
+    F: Fn(A, ToolContext<D>) -> Result<ToolAnswer, ToolFailure> + Send + Sync + 'static,
 {
-    let handler = move |call: ToolContext| code(arguments(&call)?, call);
-    AgentTool {
-        tool: tool.parameters(json_schema::<A>()),
-        handler: Arc::new(Blocking(Arc::new(handler))),
-    }
+    let code = move |call: ToolContext<D>| code(arguments(&call)?, call);
+    AgentTool::new::<A>(tool, Blocking(Arc::new(code)))
 }
 
 /// Reads the arguments as the tool's type, which may demand more than its schema.
-fn arguments<A: DeserializeOwned>(call: &ToolContext) -> Result<A, ToolFailure> {
+fn arguments<D, A: DeserializeOwned>(call: &ToolContext<D>) -> Result<A, ToolFailure> {
     read(&call.arguments.value).map_err(|reason| {
         ToolFailure::error(format!(
             "the arguments of `{}` cannot be taken: {reason}",
@@ -188,8 +209,7 @@ impl<T, E> Returned<Result<T, E>> {
         let value = self
             .0
             .map_err(|error| ToolFailure::error(error.to_string()))?;
-        let unwritten = |error| ToolFailure::error(format!("its result is no JSON: {error}"));
-        value.reply().map_err(unwritten)
+        value.reply().map_err(|error| not_json(&error))
     }
 }
 

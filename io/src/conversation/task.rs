@@ -1,11 +1,11 @@
 //! The task of a turn: it takes the thread over, waits for the turn before, prepares, and drives the turn to its end.
 
-use super::Agent;
 use super::begin::Begin;
 use super::prepare::{NotBegun, Preparation, Prepared};
-use super::threads::KnownTranscript;
+use super::runner::Runner;
+use super::thread::KnownTranscript;
 use super::when_busy::WhenBusy;
-use crate::app::device::Device;
+use crate::device::DeviceState;
 use crate::app::observer::TurnObserver;
 use crate::app::setup::Setup;
 use crate::app::tools::fault::Fault;
@@ -13,10 +13,10 @@ use crate::base::{Clock, lock};
 use crate::durable::{StoreNotices, StoredTurn, not_stored};
 use crate::spans;
 use crate::store::StoreError;
-use crate::turn::Turn;
 use crate::turn::caller::{self, Caller};
 use crate::turn::current::CurrentTurn;
 use crate::turn::driver::Driver;
+use crate::turn::events::{TurnEnd, TurnEvents};
 use crate::turn::finished::Finished;
 use crate::turn::handle::{Command, TurnHandle};
 use crate::turn::journaled::JournaledRun;
@@ -37,31 +37,27 @@ const MAX_WAITING_EVENTS: usize = 64;
 /// The most commands that wait for a turn.
 const MAX_WAITING_COMMANDS: usize = 8;
 
-impl Agent {
-    /// Begins or continues a turn. If another turn of its thread is under way, the agent's [`WhenBusy`] applies.
-    pub(crate) fn begin(&self, begin: Begin) -> Turn {
-        self.begin_if_free(begin, self.shared.when_busy)
-    }
-
+impl Runner {
     /// Begins or continues a turn, in a task of its own.
-    pub(crate) fn begin_if_free(&self, begin: Begin, when_busy: WhenBusy) -> Turn {
-        let current = CurrentTurn::default();
+    pub(crate) fn begin_if_free(&self, begin: Begin, when_busy: WhenBusy) -> TurnEvents {
+        let current = CurrentTurn::new(self.agent.shared.turn_token());
         let (owner, earlier) = {
             // The order in which turns take the thread over is the order in which they run.
             let mut slot = lock(&self.thread.current);
             if slot.is_under_way() && when_busy == WhenBusy::Fail {
                 tracing::debug!(target: "stepwell", thread = %self.thread.key, "a turn is refused: another turn of its thread is under way");
-                return Turn::refused();
+                return TurnEvents::refused();
             }
             let handle = self.registered(&begin, &slot);
-            let changed = Arc::clone(&self.shared.changed);
-            let owner = Owner::new(self.shared.registry.clone(), handle, changed);
+            let registration = &self.thread.registration;
+            let changed = Arc::clone(&registration.changed);
+            let owner = Owner::new(registration.registry.clone(), handle, changed);
             (owner, std::mem::replace(&mut *slot, current.clone()))
         };
         earlier.cancel.cancel();
         let (events, receiver) = mpsc::channel(MAX_WAITING_EVENTS);
         let (sender, commands) = mpsc::channel(MAX_WAITING_COMMANDS);
-        let endpoint = &self.shared.setup.config.endpoint;
+        let endpoint = &self.config().endpoint;
         let span = spans::turn(endpoint, &self.thread.key.thread, &begin.run_id());
         let handle = TurnHandle {
             cancel: current.cancel.clone(),
@@ -73,7 +69,7 @@ impl Agent {
         };
         Caller::note(&current, &handle.trouble);
         let task = TurnTask {
-            agent: self.clone(),
+            runner: self.clone(),
             when_busy,
             owner,
             current,
@@ -83,16 +79,16 @@ impl Agent {
             handle: handle.clone(),
         };
         let task = caller::spawn(task.run(begin).instrument(span));
-        Turn {
+        TurnEvents {
             events: receiver,
             handle,
-            task: Some(task),
+            end: TurnEnd::Task(task),
         }
     }
 
     /// Registers the turn. A stored turn continues under a new handle, unless another turn has taken its thread since.
     fn registered(&self, begin: &Begin, current: &CurrentTurn) -> RunHandle {
-        let (registry, key) = (&self.shared.registry, &self.thread.key);
+        let (registry, key) = (&self.thread.registration.registry, &self.thread.key);
         let is_stored = !matches!(begin, Begin::Start(..));
         let stored = (is_stored && current.ended.is_cancelled()).then(|| registry.current(key));
         stored
@@ -117,7 +113,7 @@ impl Gate {
 
 /// A turn that has its thread, and does not run yet.
 struct TurnTask {
-    agent: Agent,
+    runner: Runner,
     when_busy: WhenBusy,
     owner: Owner,
     current: CurrentTurn,
@@ -138,7 +134,7 @@ impl TurnTask {
         let begin_waiters = Gate::new(&self.handle.begun);
         // The earlier turn was cancelled, and waits for nothing but its own last write.
         self.earlier.ended.cancelled().await;
-        let agent = self.agent.clone();
+        let runner = self.runner.clone();
         let (driver, turn) = match self.prepare(begin).await {
             Ok((driver, turn)) => {
                 begin_waiters.open();
@@ -152,7 +148,7 @@ impl TurnTask {
             }
         };
         let (finished, last_events) = driver.run().await?;
-        *lock(&agent.thread.transcript) = KnownTranscript {
+        *lock(&runner.thread.known) = KnownTranscript {
             transcript: finished.transcript.clone(),
             last: turn.map(|turn| turn.key.turn),
         };
@@ -165,10 +161,10 @@ impl TurnTask {
     /// turn's commands end with the last handle.
     async fn prepare(self, begin: Begin) -> Result<(Driver, Option<StoredTurn>), Box<Unbegun>> {
         let clock = Clock::new();
-        let mut device = self.agent.shared.device.subscribe();
+        let mut device = self.runner.agent.shared.device.subscribe();
         let (sender, mut notices) = mpsc::unbounded_channel();
         let preparation = Preparation {
-            agent: &self.agent,
+            runner: &self.runner,
             notices: &StoreNotices(sender),
             cancel: &self.current.cancel,
             trouble: &self.handle.trouble,
@@ -191,7 +187,7 @@ impl TurnTask {
             Err(error) => return Err(Box::new(Unbegun::new(self, error))),
         };
         let observer = observer(&setup, &run, history_took);
-        if known == Device::default() {
+        if known == DeviceState::default() {
             // The driver tells a stored run about the device at once.
             device.mark_changed();
         }
@@ -261,11 +257,11 @@ impl Unbegun {
         }
         let finished = Finished {
             outcome,
-            transcript: task.agent.transcript(),
+            transcript: task.runner.transcript(),
             usage: TokenUsage::default(),
             hops: 0,
             output: None,
-            shown_as: task.agent.shared.setup.config.text,
+            shown_as: task.runner.config().text,
         };
         Self {
             owner: task.owner,

@@ -1,9 +1,9 @@
 //! Prepares the machine of a turn, and stores that the turn begins or continues on this host.
 
-use crate::agent::Agent;
-use crate::agent::begin::Begin;
-use crate::agent::when_busy::WhenBusy;
-use crate::app::device::Device;
+use crate::conversation::begin::Begin;
+use crate::conversation::runner::Runner;
+use crate::conversation::when_busy::WhenBusy;
+use crate::device::DeviceState;
 use crate::app::instructions::{self, InstructionsRequest};
 use crate::app::setup::Setup;
 use crate::base::Clock;
@@ -16,7 +16,7 @@ use crate::turn::journaled::JournaledRun;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use stepwell_core::event::Message;
-use stepwell_core::run::{Failure, Input, Start, StateKind};
+use stepwell_core::run::{Failure, Input, RunConfig, Start, StateKind};
 use stepwell_core::session::{TurnHistory, title};
 use stepwell_core::transcript::Transcript;
 use tokio_util::sync::CancellationToken;
@@ -41,7 +41,7 @@ pub(crate) struct Prepared {
     pub(crate) run: JournaledRun,
     pub(crate) setup: Arc<Setup>,
     /// The device as the machine knows it.
-    pub(crate) known: Device,
+    pub(crate) known: DeviceState,
     pub(crate) writer: Option<Arc<Writer>>,
     /// The turn continues from a snapshot or checkpoint.
     pub(crate) is_revived: bool,
@@ -49,11 +49,11 @@ pub(crate) struct Prepared {
 
 /// A turn that has no machine yet.
 pub(crate) struct Preparation<'a> {
-    pub(crate) agent: &'a Agent,
+    pub(crate) runner: &'a Runner,
     pub(crate) notices: &'a StoreNotices,
     pub(crate) cancel: &'a CancellationToken,
     pub(crate) trouble: &'a StoreTrouble,
-    pub(crate) device: Device,
+    pub(crate) device: DeviceState,
     pub(crate) clock: Clock,
     pub(crate) when_busy: WhenBusy,
     /// The time that it took to rebuild the conversation from stored turns, if it was rebuilt.
@@ -68,7 +68,7 @@ impl Preparation<'_> {
             Begin::Start(..) | Begin::Revived { .. } => self.lease().await?,
         };
         let (turn, run, setup) = self.run(begin).await?;
-        let writer = turn.zip(setup.store.clone()).map(|(turn, stored)| {
+        let writer = turn.zip(self.runner.stored()).map(|(turn, stored)| {
             let retry = StoreRetry::from_config(&setup.config);
             let (notices, cancel) = (self.notices.clone(), self.cancel.clone());
             let trouble = self.trouble.clone();
@@ -81,7 +81,7 @@ impl Preparation<'_> {
             setup,
             // The outputs of a revived run come first: the driver tells its machine about the device.
             known: match is_revived {
-                true => Device::default(),
+                true => DeviceState::default(),
                 false => self.device,
             },
             writer,
@@ -96,7 +96,7 @@ impl Preparation<'_> {
     ) -> Result<(Option<StoredTurn>, JournaledRun, Arc<Setup>), NotBegun> {
         match begin {
             Begin::Start(start, from, handlers) => {
-                let setup = self.agent.turn_setup_for(&start, handlers);
+                let setup = self.runner.turn_setup_for(&start, handlers);
                 let (turn, run) = self.start(&setup, *start, from).await?;
                 Ok((turn, run, setup))
             }
@@ -105,8 +105,8 @@ impl Preparation<'_> {
                 run,
                 setup,
             } => {
-                let (turn, run) = match &setup.store {
-                    Some(stored) => self.revive(&setup, stored, &snapshot, *run).await?,
+                let (turn, run) = match self.runner.stored() {
+                    Some(stored) => self.revive(&setup, &stored, &snapshot, *run).await?,
                     None => (None, *run),
                 };
                 Ok((turn, run, setup))
@@ -136,9 +136,9 @@ impl Preparation<'_> {
 
     /// Takes the lease of the agent's owner, before the agent has a turn in the store.
     async fn lease(&self) -> Result<Option<Arc<Lease>>, StoreError> {
-        match self.agent.stored() {
+        match self.runner.stored() {
             Some(stored) => {
-                let beginning = self.beginning(&self.agent.shared.setup, &stored);
+                let beginning = self.beginning(self.runner.config(), &stored);
                 beginning.lease().await
             }
             None => Ok(None),
@@ -152,22 +152,22 @@ impl Preparation<'_> {
         mut start: Start,
         from: BeginFrom,
     ) -> Result<(Option<StoredTurn>, JournaledRun), NotBegun> {
-        let thread = &self.agent.thread;
+        let thread = &self.runner.thread;
         let known = || {
-            let known = lock(&thread.transcript);
+            let known = lock(&thread.known);
             (known.last.clone(), known.transcript.clone())
         };
-        let Some(stored) = &setup.store else {
+        let Some(stored) = &self.runner.stored() else {
             if let BeginFrom::Turn(_) = from {
                 return Err(NotBegun::Store(StoreError::Refused {
-                    message: "the agent has no store to take the earlier turn from".to_owned(),
+                    message: "the conversation has no store to take the earlier turn from".to_owned(),
                 }));
             }
             let (_, history) = known();
             self.instruct(setup, &mut start, &history).await?;
             return Ok((None, self.machine(setup, &start, history)));
         };
-        let beginning = self.beginning(setup, stored);
+        let beginning = self.beginning(&setup.config, stored);
         let now = self.clock.now();
         let key = TurnKey::new(thread.key.clone(), start.run_id.clone());
         let before = beginning.before(&key, from, known(), now).await?;
@@ -202,7 +202,7 @@ impl Preparation<'_> {
             return Ok(());
         }
         let request = InstructionsRequest {
-            thread: self.agent.thread.key.clone(),
+            thread: self.runner.thread.key.clone(),
             turn: start.run_id.clone(),
             message: start.message.clone(),
             history: history.clone(),
@@ -244,8 +244,8 @@ impl Preparation<'_> {
         run: JournaledRun,
     ) -> Result<(Option<StoredTurn>, JournaledRun), StoreError> {
         let turn = run.machine.turn().cloned().unwrap_or_default();
-        let key = TurnKey::new(self.agent.thread.key.clone(), turn);
-        let beginning = self.beginning(setup, stored);
+        let key = TurnKey::new(self.runner.thread.key.clone(), turn);
+        let beginning = self.beginning(&setup.config, stored);
         if let Some(claimed) = beginning.claim(&key).await? {
             let generation = claimed.generation;
             let (journal, now) = (setup.journal.as_ref(), self.clock.now());
@@ -269,9 +269,9 @@ impl Preparation<'_> {
         Ok((Some(turn), run))
     }
 
-    fn beginning<'b>(&'b self, setup: &'b Setup, stored: &'b StoreSetup) -> Beginning<'b> {
+    fn beginning<'b>(&'b self, config: &'b Arc<RunConfig>, stored: &'b StoreSetup) -> Beginning<'b> {
         Beginning {
-            config: &setup.config,
+            config,
             stored,
             notices: self.notices,
             cancel: self.cancel,
@@ -282,11 +282,11 @@ impl Preparation<'_> {
 
     /// Returns a machine that has started, with its first outputs still in it.
     fn machine(&self, setup: &Setup, start: &Start, history: Transcript) -> JournaledRun {
-        let thread_id = &self.agent.thread.key.thread;
+        let thread_id = &self.runner.thread.key.thread;
         let journal = setup.journal.as_ref();
         let mut run = JournaledRun::new(&setup.config, thread_id, history, journal, &start.run_id);
         // The device comes before the first request: there may be no network.
-        for news in self.device.inputs_since(Device::default()) {
+        for news in self.device.inputs_since(DeviceState::default()) {
             if let Err(misuse) = run.handle(news, self.clock.now()) {
                 tracing::error!(target: "stepwell", %misuse, "the machine refused to hear of the device");
             }

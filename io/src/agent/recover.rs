@@ -1,12 +1,16 @@
 //! Continues turns that an earlier process left unfinished.
 
-use crate::agent::begin::Begin;
-use crate::agent::{Agent, ReviveError};
+use crate::agent::Agent;
+use crate::agent::revive::ReviveError;
 use crate::app::setup::Setup;
 use crate::base::Clock;
 use crate::base::lock;
+use crate::conversation::begin::Begin;
+use crate::conversation::when_busy::WhenBusy;
 use crate::durable::{StoreSetup, StoredTurn, history, in_time};
 use crate::store::{Claimed, LEASE_TERM, Lease, StoreError, TurnKey, Unfinished};
+use crate::error::Error;
+use crate::run::output::Output;
 use crate::turn::Turn;
 use crate::turn::journaled::JournaledRun;
 use futures::FutureExt;
@@ -20,15 +24,15 @@ const SEARCH_INTERVAL: Duration = Duration::from_millis(250);
 
 /// An unfinished turn of the store that continues in this process.
 #[derive(Debug)]
-pub struct Recovered {
+pub struct Recovered<T = String> {
     /// The key of the turn.
     pub key: TurnKey,
     /// The turn, which is under way again. If its checkpoint cannot be read, the turn stays unfinished in the store,
     /// for a program that can read it, or until another turn begins on its thread.
-    pub turn: Result<Turn, ReviveError>,
+    pub turn: Result<Turn<T>, ReviveError>,
 }
 
-impl Agent {
+impl<T: Output> Agent<(), T> {
     /// Continues every unfinished turn of the store that no process drives any more, each on its own thread, with this
     /// agent's model and tools: the turns of processes that have died, and turns that were suspended. Call it when the
     /// program starts, and again at any time. Turns that a process drives are left alone.
@@ -44,33 +48,32 @@ impl Agent {
     ///
     /// # Panics
     /// Outside of a tokio runtime.
-    pub async fn recover(&self) -> Result<Vec<Recovered>, StoreError> {
-        let setup = self.turn_setup();
-        let Some(stored) = &setup.store else {
+    pub async fn recover(&self) -> Result<Vec<Recovered<T>>, Error> {
+        let Some((setup, stored)) = self.recovery() else {
             return Ok(Vec::new());
         };
         let lease = in_time(stored.lease().boxed()).await?;
-        let unfinished = abandoned(stored).await?;
+        let unfinished = abandoned(&stored).await?;
         let mut begun = Vec::new();
         for unfinished in unfinished {
-            let agent = self.thread(unfinished.key.thread.clone());
-            let is_under_way = !lock(&agent.thread.current).ended.is_cancelled();
+            let runner = self.parts.on(unfinished.key.thread.clone());
+            let is_under_way = !lock(&runner.thread.current).ended.is_cancelled();
             if is_under_way {
                 continue;
             }
-            if let Some(begin) = claim(&setup, stored, &lease, &unfinished).await? {
-                begun.push((agent, unfinished.key, begin));
+            if let Some(begin) = claim(&setup, &stored, &lease, &unfinished).await? {
+                begun.push((runner, unfinished.key, begin));
             }
         }
-        let recovered = begun.into_iter().map(|(agent, key, begin)| Recovered {
+        let recovered = begun.into_iter().map(|(runner, key, begin)| Recovered {
             key,
-            turn: begin.map(|begin| agent.begin(begin)),
+            turn: begin.map(|begin| Turn::new(runner.begin_if_free(begin, WhenBusy::Fail))),
         });
         Ok(recovered.collect())
     }
 }
 
-impl Agent {
+impl<T: Output> Agent<(), T> {
     /// Continues one unfinished turn of the store, as [`recover`](Self::recover) does, even if another host drives it:
     /// that host can write it no more. `None` if the turn has ended, or another host was quicker.
     ///
@@ -82,18 +85,26 @@ impl Agent {
     pub async fn recover_turn(
         &self,
         unfinished: &Unfinished,
-    ) -> Result<Option<Recovered>, StoreError> {
-        let setup = self.turn_setup();
-        let Some(stored) = &setup.store else {
+    ) -> Result<Option<Recovered<T>>, Error> {
+        let Some((setup, stored)) = self.recovery() else {
             return Ok(None);
         };
         let lease = in_time(stored.lease().boxed()).await?;
-        let begin = claim(&setup, stored, &lease, unfinished).await?;
-        let agent = self.thread(unfinished.key.thread.clone());
+        let begin = claim(&setup, &stored, &lease, unfinished).await?;
+        let runner = self.parts.on(unfinished.key.thread.clone());
         Ok(begin.map(|begin| Recovered {
             key: unfinished.key.clone(),
-            turn: begin.map(|begin| agent.begin(begin)),
+            turn: begin.map(|begin| Turn::new(runner.begin_if_free(begin, WhenBusy::Fail))),
         }))
+    }
+
+    /// Returns the setup of a turn in the agent's store, and the store.
+    fn recovery(&self) -> Option<(Arc<Setup>, StoreSetup)> {
+        let stored = self.parts.threads.stored.clone()?;
+        Some((
+            self.parts.turn_setup(true),
+            self.parts.with_its_code(stored),
+        ))
     }
 }
 

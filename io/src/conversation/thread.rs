@@ -1,0 +1,125 @@
+//! The threads of an agent's conversations, and the current turn of each.
+
+use crate::base::lock;
+use crate::durable::StoreSetup;
+use crate::turn::current::CurrentTurn;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, Weak};
+use stepwell_core::RunId;
+use stepwell_core::registry::{SharedRegistry, ThreadKey};
+use stepwell_core::transcript::Transcript;
+use tokio::sync::Notify;
+
+/// The threads that are in use, of one agent and one store: the app holds a
+/// [`Conversation`](crate::Conversation) on the thread, or a turn of it is under way. A thread is released with the
+/// last of these.
+#[derive(Debug, Default)]
+pub(crate) struct Threads {
+    /// The store of the threads; `None` for threads in memory.
+    pub(crate) stored: Option<StoreSetup>,
+    by_key: Mutex<HashMap<ThreadKey, Weak<Thread>>>,
+}
+
+/// What a conversation remembers.
+#[derive(Debug)]
+pub(crate) struct Thread {
+    pub(crate) among: Arc<Threads>,
+    pub(crate) key: ThreadKey,
+    pub(crate) known: Mutex<KnownTranscript>,
+    pub(crate) current: Mutex<CurrentTurn>,
+    pub(crate) registration: Registration,
+}
+
+/// A transcript as this process knows it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct KnownTranscript {
+    pub(crate) transcript: Transcript,
+    /// The last stored turn in the transcript.
+    pub(crate) last: Option<RunId>,
+}
+
+/// The registry that knows the turns of a thread.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Registration {
+    pub(crate) registry: SharedRegistry,
+    /// Notified when the registry may have an event.
+    pub(crate) changed: Arc<Notify>,
+    /// Whether the registry keeps a thread that is released, for its unread mark.
+    pub(crate) keeps_unread: bool,
+}
+
+impl Threads {
+    pub(crate) fn new(stored: Option<StoreSetup>) -> Self {
+        Self {
+            stored,
+            by_key: Mutex::default(),
+        }
+    }
+
+    /// Returns the thread of this key, or a new one.
+    pub(crate) fn find(self: &Arc<Self>, key: ThreadKey, registration: &Registration) -> Arc<Thread> {
+        let mut threads = lock(&self.by_key);
+        if let Some(thread) = threads.get(&key).and_then(Weak::upgrade) {
+            return thread;
+        }
+        let thread = Arc::new(Thread::new(
+            Arc::clone(self),
+            key.clone(),
+            registration.clone(),
+        ));
+        threads.insert(key, Arc::downgrade(&thread));
+        thread
+    }
+
+    /// Removes a thread that is released, unless another thread has its key by now.
+    fn release(&self, Thread { key, registration, .. }: &Thread) {
+        let mut threads = lock(&self.by_key);
+        let is_gone = |thread: &Weak<Thread>| thread.strong_count() == 0;
+        if threads.get(key).is_some_and(is_gone) {
+            threads.remove(key);
+            // Under the lock: no new thread of this key has registered a turn yet.
+            if !registration.keeps_unread {
+                registration.registry.remove(key);
+            }
+        }
+        if threads.capacity() > 64 && threads.len() < threads.capacity() / 4 {
+            threads.shrink_to_fit();
+        }
+    }
+
+    /// Removes a thread: the next conversation of its key begins anew.
+    pub(crate) fn forget(&self, key: &ThreadKey) {
+        lock(&self.by_key).remove(key);
+    }
+
+    #[cfg(test)]
+    pub(crate) fn sizes(&self) -> (usize, usize) {
+        let threads = lock(&self.by_key);
+        (threads.len(), threads.capacity())
+    }
+}
+
+impl Thread {
+    fn new(among: Arc<Threads>, key: ThreadKey, registration: Registration) -> Self {
+        let no_turn = CurrentTurn::default();
+        no_turn.ended.cancel();
+        Self {
+            among,
+            key,
+            known: Mutex::default(),
+            current: Mutex::new(no_turn),
+            registration,
+        }
+    }
+
+    /// Returns a thread for one turn, which no other turn finds, and which is in no store.
+    pub(crate) fn for_one_turn(key: ThreadKey) -> Arc<Self> {
+        Arc::new(Self::new(Arc::default(), key, Registration::default()))
+    }
+}
+
+impl Drop for Thread {
+    fn drop(&mut self) {
+        self.among.release(self);
+    }
+}

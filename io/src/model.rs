@@ -1,0 +1,284 @@
+//! Which model answers, and from where.
+
+use std::env;
+use std::fmt;
+use stepwell_core::provider::{self, Endpoint, EndpointError, Provider, Secret, UnknownProvider};
+
+/// A model and its provider: `Model::openai("gpt-5-mini")`, or the text `"openai:gpt-5-mini"`.
+///
+/// The key is the value of the provider's usual environment variable, such as `OPENAI_API_KEY`, unless
+/// [`key`](Self::key) sets it. A model behind another address gets no key from the environment.
+///
+/// ```
+/// use stepwell_io::{Agent, Model};
+///
+/// let agent = Agent::new("anthropic:claude-sonnet-4-5");
+/// let other = Agent::new(Model::openai("gpt-5-mini").key("the key"));
+/// let own = Agent::new(Model::openai_compatible("qwen3", "http://localhost:8080/v1"));
+/// ```
+#[derive(Clone)]
+pub struct Model(ModelKind);
+
+#[derive(Clone)]
+enum ModelKind {
+    Ready(Box<Endpoint>),
+    Named(Box<NamedModel>),
+}
+
+#[derive(Clone)]
+struct NamedModel {
+    provider: String,
+    /// A provider that is not in the table.
+    custom: Option<Provider>,
+    /// The model; empty for an AG-UI agent.
+    name: String,
+    api: Option<String>,
+    base_url: Option<String>,
+    key: Option<Secret>,
+    headers: Vec<(String, String)>,
+}
+
+/// Why a model cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ModelError {
+    /// The text names no provider.
+    #[error("the model `{0}` has no provider: write `provider:model`, such as `openai:gpt-5-mini`")]
+    NoProvider(String),
+    /// No provider has the name.
+    #[error(transparent)]
+    Provider(#[from] UnknownProvider),
+    /// The provider cannot be asked like this: the key is missing, or the address is no address.
+    #[error(transparent)]
+    Endpoint(#[from] EndpointError),
+}
+
+macro_rules! providers {
+    ($($method:ident: $name:literal, $title:literal;)*) => {
+        impl Model {
+            $(
+                #[doc = concat!("Returns a model of ", $title, ".")]
+                #[must_use]
+                pub fn $method(model: impl Into<String>) -> Self {
+                    Self::named($name, model)
+                }
+            )*
+        }
+
+        /// The providers that have a constructor.
+        #[cfg(test)]
+        const WITH_CONSTRUCTOR: &[&str] = &[$($name),*];
+    };
+}
+
+providers! {
+    openai: "openai", "OpenAI";
+    openrouter: "openrouter", "OpenRouter";
+    anthropic: "anthropic", "Anthropic";
+    gemini: "gemini", "Google's Gemini";
+    mistral: "mistral", "Mistral";
+    cohere: "cohere", "Cohere";
+    groq: "groq", "Groq";
+    together: "together", "Together AI";
+    fireworks: "fireworks", "Fireworks AI";
+    nvidia: "nvidia", "NVIDIA";
+    ollama: "ollama", "an Ollama server, by default on this machine";
+}
+
+impl Model {
+    /// Returns a model of a server that is compatible with OpenAI's Chat Completions. `base_url` is the address up to
+    /// and with the version, such as `http://localhost:8080/v1`.
+    #[must_use]
+    pub fn openai_compatible(model: impl Into<String>, base_url: impl Into<String>) -> Self {
+        Self::named("openai-compatible", model).base_url(base_url)
+    }
+
+    /// Returns an AG-UI agent, by its address.
+    #[must_use]
+    pub fn ag_ui(url: impl Into<String>) -> Self {
+        Self::named("ag-ui", "").base_url(url)
+    }
+
+    /// Returns a model of a provider that the app has defined with a [`Catalog`](stepwell_core::provider::Catalog).
+    #[must_use]
+    pub fn custom(provider: &Provider, model: impl Into<String>) -> Self {
+        let mut named = Self::named(&provider.name, model);
+        if let ModelKind::Named(named) = &mut named.0 {
+            named.custom = Some(provider.clone());
+        }
+        named
+    }
+
+    fn named(provider: &str, name: impl Into<String>) -> Self {
+        Self(ModelKind::Named(Box::new(NamedModel {
+            provider: provider.to_owned(),
+            custom: None,
+            name: name.into(),
+            api: None,
+            base_url: None,
+            key: None,
+            headers: Vec::new(),
+        })))
+    }
+
+    /// Sets the key.
+    #[must_use]
+    pub fn key(mut self, key: impl Into<Secret>) -> Self {
+        match &mut self.0 {
+            ModelKind::Ready(endpoint) => **endpoint = endpoint.as_ref().clone().with_key(key.into()),
+            ModelKind::Named(named) => named.key = Some(key.into()),
+        }
+        self
+    }
+
+    /// Sets the address, instead of the provider's own.
+    #[must_use]
+    pub fn base_url(mut self, url: impl Into<String>) -> Self {
+        match &mut self.0 {
+            ModelKind::Ready(endpoint) => endpoint.base_url = url.into(),
+            ModelKind::Named(named) => named.base_url = Some(url.into()),
+        }
+        self
+    }
+
+    /// Sets which of the provider's APIs is asked, such as `responses` of OpenAI.
+    #[must_use]
+    pub fn api(mut self, api: impl Into<String>) -> Self {
+        if let ModelKind::Named(named) = &mut self.0 {
+            named.api = Some(api.into());
+        }
+        self
+    }
+
+    /// Adds a header to each request.
+    #[must_use]
+    pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        let header = (name.into(), value.into());
+        match &mut self.0 {
+            ModelKind::Ready(endpoint) => endpoint.headers.push(header),
+            ModelKind::Named(named) => named.headers.push(header),
+        }
+        self
+    }
+
+    /// Returns the endpoint of the model, with the key of the environment if none was set.
+    pub(crate) fn endpoint(&self) -> Result<Endpoint, ModelError> {
+        match &self.0 {
+            ModelKind::Ready(endpoint) => Ok((**endpoint).clone()),
+            ModelKind::Named(named) => named.endpoint(true),
+        }
+    }
+
+    /// Returns the endpoint of the model, for an app that gives each request its key.
+    pub(crate) fn endpoint_without_key(&self) -> Result<Endpoint, ModelError> {
+        match &self.0 {
+            ModelKind::Ready(endpoint) => Ok((**endpoint).clone()),
+            ModelKind::Named(named) => named.endpoint(true),
+        }
+    }
+}
+
+impl NamedModel {
+    fn endpoint(&self, needs_key: bool) -> Result<Endpoint, ModelError> {
+        if self.provider.is_empty() {
+            return Err(ModelError::NoProvider(self.name.clone()));
+        }
+        let provider = match &self.custom {
+            Some(provider) => provider,
+            None => provider::find(&self.provider)?,
+        };
+        let (api, base_url) = (self.api.as_deref(), self.base_url.as_deref());
+        let key = self.key.clone().or_else(|| match base_url {
+            // The key of the environment belongs to the provider's own address.
+            Some(_) => None,
+            None => key_of_environment(provider),
+        });
+        let endpoint = match needs_key {
+            true => provider.endpoint(api, &self.name, base_url, key)?,
+            false => provider.endpoint_for_host(api, &self.name, base_url, key)?,
+        };
+        Ok(endpoint.with_headers(self.headers.clone())?)
+    }
+}
+
+fn key_of_environment(provider: &Provider) -> Option<Secret> {
+    let variable = &*provider.key_variable;
+    if variable.is_empty() {
+        return None;
+    }
+    let key = env::var(variable).ok()?;
+    Some(key.trim())
+        .filter(|key| !key.is_empty())
+        .map(Secret::from)
+}
+
+/// Reads `provider:model`. A text without a provider is an error of the agent that is built with it.
+impl From<&str> for Model {
+    fn from(text: &str) -> Self {
+        match text.split_once(':') {
+            Some((provider, model)) => Self::named(provider, model),
+            None => Self::named("", text),
+        }
+    }
+}
+
+impl From<String> for Model {
+    fn from(text: String) -> Self {
+        Self::from(text.as_str())
+    }
+}
+
+impl From<Endpoint> for Model {
+    fn from(endpoint: Endpoint) -> Self {
+        Self(ModelKind::Ready(Box::new(endpoint)))
+    }
+}
+
+impl fmt::Debug for Model {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut debug = f.debug_struct("Model");
+        match &self.0 {
+            ModelKind::Ready(endpoint) => debug.field("endpoint", endpoint),
+            ModelKind::Named(named) => debug
+                .field("provider", &named.provider)
+                .field("name", &named.name),
+        };
+        debug.finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_provider_has_a_constructor() {
+        for provider in provider::all() {
+            let name = &*provider.name;
+            let is_by_address = ["openai-compatible", "ag-ui"].contains(&name);
+            assert!(is_by_address || WITH_CONSTRUCTOR.contains(&name), "{name}");
+        }
+        for name in WITH_CONSTRUCTOR {
+            assert!(provider::find(name).is_ok(), "{name}");
+        }
+    }
+
+    #[test]
+    fn reads_the_provider_and_the_model() {
+        let endpoint = Model::from("ollama:qwen3:8b").endpoint().unwrap();
+        assert_eq!(endpoint.model, "qwen3:8b");
+        let no_provider = Model::from("gpt-5-mini").endpoint().unwrap_err();
+        assert_eq!(
+            no_provider.to_string(),
+            "the model `gpt-5-mini` has no provider: write `provider:model`, such as `openai:gpt-5-mini`"
+        );
+        let unknown = Model::from("nobody:m").endpoint().unwrap_err();
+        assert!(matches!(unknown, ModelError::Provider(_)), "{unknown}");
+    }
+
+    #[test]
+    fn sends_no_key_of_the_environment_to_another_address() {
+        let model = Model::openai("m").base_url("http://localhost/v1");
+        assert_eq!(model.endpoint().unwrap().key, None);
+    }
+}

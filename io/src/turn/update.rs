@@ -1,0 +1,215 @@
+//! The updates of a turn, as an app shows them.
+
+use stepwell_core::event::{Event, Interrupt, Message};
+use stepwell_core::run::{
+    HookMoment, PartialArgumentsUpdate, PartialOutputUpdate, RunEvent, SteeringRefusal,
+    ToolCallUpdate, ToolPartialResult, ToolProgress,
+};
+use stepwell_core::{MessageId, RunId, ThreadId, ToolCallId};
+
+/// An update of a turn: of a [`Turn`](crate::Turn).
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Update {
+    /// The turn begins.
+    Started {
+        /// The conversation.
+        thread_id: ThreadId,
+        /// The turn.
+        turn_id: RunId,
+    },
+    /// The turn continues with another request. It is for logs, and nothing to show.
+    HopStarted {
+        /// The hop, from 1.
+        hop: u32,
+        /// The run of the hop.
+        run_id: RunId,
+    },
+    /// A delta of the answer's text.
+    Text {
+        /// The message that the delta belongs to.
+        message_id: MessageId,
+        /// The delta.
+        delta: String,
+    },
+    /// A delta of the model's reasoning.
+    Reasoning {
+        /// The message that the delta belongs to.
+        message_id: MessageId,
+        /// The delta.
+        delta: String,
+    },
+    /// The status of a tool call has changed.
+    ToolCall(ToolCallUpdate),
+    /// The parsed changes of a tool call's arguments; only with
+    /// [`RunConfig::partial_arguments`](stepwell_core::run::RunConfig::partial_arguments).
+    ToolArguments(PartialArgumentsUpdate),
+    /// A running tool reports its progress.
+    ToolProgress(ToolProgress),
+    /// A running tool shows its result so far.
+    ToolPartialResult(ToolPartialResult),
+    /// The parsed changes of the typed answer while it streams.
+    Output(PartialOutputUpdate),
+    /// The typed answer does not fit its type: the model gets the reason, and is asked again.
+    OutputRefused {
+        /// The description of what does not fit, and where.
+        reason: String,
+        /// The number of times that the model may be asked again after this one.
+        retries_left: u32,
+    },
+    /// An AG-UI agent asks the user; the turn waits for [`Turn::resume`](crate::Turn::resume).
+    Interrupted {
+        /// The questions.
+        interrupts: Vec<Interrupt>,
+    },
+    /// A request failed, and is sent again.
+    Retrying {
+        /// The number of the next attempt, from 1.
+        attempt: u32,
+        /// The wait before it, in milliseconds.
+        delay_ms: u64,
+        /// The reason.
+        reason: String,
+    },
+    /// There is no network: the next request waits for it.
+    WaitingForNetwork {
+        /// The longest wait, in milliseconds.
+        up_to_ms: u64,
+    },
+    /// A stream that broke off is open again, and continues where it stopped.
+    StreamResumed {
+        /// The hop.
+        hop: u32,
+        /// The attempt, from 1.
+        attempt: u32,
+    },
+    /// A message that the user sent during the turn is in the conversation now, and this hop answers it.
+    SteeringTaken {
+        /// The message.
+        message_id: MessageId,
+        /// The hop.
+        hop: u32,
+    },
+    /// A message that the user sent during the turn was not taken, and is returned, for the input field for example.
+    SteeringRefused {
+        /// The complete message.
+        message: Box<Message>,
+        /// The reason.
+        reason: SteeringRefusal,
+    },
+    /// The conversation nearly fills the model's context window.
+    ContextNearlyFull {
+        /// The estimated number of tokens of the request.
+        tokens: u64,
+        /// The limit: the model's window without the room for the answer.
+        window: u64,
+    },
+    /// The turn continues without some messages, which did not fit the model's context window. The transcript keeps
+    /// them.
+    ContextTrimmed {
+        /// The messages that the requests no longer carry.
+        left_out: Vec<MessageId>,
+        /// The estimated number of tokens of the request now.
+        tokens: u64,
+    },
+    /// A hook has refused, or failed.
+    HookRefused {
+        /// The name of the hook.
+        hook: String,
+        /// The moment at which the hook was called.
+        moment: HookMoment,
+        /// The hook's reason.
+        reason: String,
+        /// The call that the hook looked at, if it was one.
+        tool_call_id: Option<ToolCallId>,
+    },
+    /// Something odd that did not stop the turn.
+    Warning {
+        /// The description.
+        message: String,
+    },
+    /// Any other AG-UI event: where a message begins and ends, a shared state, an activity, what an agent sends of its
+    /// own.
+    AgUi(Event),
+}
+
+impl Update {
+    /// Returns the update of an event; `None` for the end of the turn, which is its result.
+    pub(crate) fn from_event(event: RunEvent) -> Option<Self> {
+        Some(match event {
+            RunEvent::Started { thread_id, run_id } => Self::Started {
+                thread_id,
+                turn_id: run_id,
+            },
+            RunEvent::HopStarted { hop, run_id } => Self::HopStarted { hop, run_id },
+            RunEvent::AgUi(Event::TextMessageContent(content)) => Self::Text {
+                message_id: content.message_id,
+                delta: content.delta,
+            },
+            RunEvent::AgUi(Event::ReasoningMessageContent(content)) => Self::Reasoning {
+                message_id: content.message_id,
+                delta: content.delta,
+            },
+            RunEvent::AgUi(event) => Self::AgUi(event),
+            RunEvent::ToolCallUpdate(update) => Self::ToolCall(update),
+            RunEvent::PartialArguments(update) => Self::ToolArguments(update),
+            RunEvent::ToolProgress(progress) => Self::ToolProgress(progress),
+            RunEvent::ToolPartialResult(result) => Self::ToolPartialResult(result),
+            RunEvent::PartialOutput(update) => Self::Output(update),
+            RunEvent::OutputRefused {
+                reason,
+                retries_left,
+                ..
+            } => Self::OutputRefused {
+                reason,
+                retries_left,
+            },
+            RunEvent::Interrupted { interrupts } => Self::Interrupted { interrupts },
+            RunEvent::Retrying {
+                attempt,
+                delay_ms,
+                reason,
+            } => Self::Retrying {
+                attempt,
+                delay_ms,
+                reason,
+            },
+            RunEvent::WaitingForNetwork { up_to_ms } => Self::WaitingForNetwork { up_to_ms },
+            RunEvent::StreamResumed { hop, attempt } => Self::StreamResumed { hop, attempt },
+            RunEvent::SteeringTaken { message_id, hop } => Self::SteeringTaken { message_id, hop },
+            RunEvent::SteeringRefused { message, reason } => {
+                Self::SteeringRefused { message, reason }
+            }
+            RunEvent::ContextNearlyFull { tokens, window } => {
+                Self::ContextNearlyFull { tokens, window }
+            }
+            RunEvent::ContextTrimmed { left_out, tokens } => {
+                Self::ContextTrimmed { left_out, tokens }
+            }
+            RunEvent::HookRefused {
+                hook,
+                moment,
+                reason,
+                tool_call_id,
+            } => Self::HookRefused {
+                hook,
+                moment,
+                reason,
+                tool_call_id,
+            },
+            RunEvent::Warning { message } => Self::Warning { message },
+            RunEvent::AnswerDropped { effect } => Self::Warning {
+                message: format!("an answer for `{effect}` came when none was awaited"),
+            },
+            RunEvent::UnknownToolCall { tool_call_id } => Self::Warning {
+                message: format!(
+                    "the stream had an event for the tool call `{tool_call_id}`, which is not open"
+                ),
+            },
+            RunEvent::Completed(_) => return None,
+            event => Self::Warning {
+                message: format!("an event that this version does not know: {event:?}"),
+            },
+        })
+    }
+}
