@@ -2,7 +2,7 @@
 
 use allocation_counter::measure;
 use std::convert::Infallible;
-use stepwell_io::{Agent, Tool, provider};
+use stepwell_io::{Tool, provider};
 
 #[test]
 fn twice_as_many_tools_are_twice_the_work() {

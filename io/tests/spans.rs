@@ -2,6 +2,7 @@
 
 mod support;
 
+use crate::support::IntoChat as _;
 use std::io::Write;
 use std::sync::{Arc, Mutex};
 use stepwell_io::{Outcome, Tool};
@@ -42,8 +43,7 @@ async fn a_turn_its_hops_and_its_tools_have_spans_that_tell_no_secret() {
             Tool::new("get_secret_number", "The secret number of a person."),
             |_| async { Ok::<_, String>("42") },
         )
-        .build()
-        .expect("the agent is set up");
+        .chat();
     let finished = agent.send("What are the secret numbers?").finish().await;
     assert_eq!(finished.outcome, Outcome::Success);
     drop(guard);

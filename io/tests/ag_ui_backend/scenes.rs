@@ -1,12 +1,13 @@
 //! What is played with the backends.
 
+use crate::support::{Chat, IntoChat as _};
 use crate::backend::Backend;
 use futures::StreamExt;
 use serde_json::{Value, json};
 use stepwell_core::dialect::HttpRequest;
 use stepwell_core::event::Message;
 use stepwell_io::{
-    Agent, AgentBuilder, Event, Finished, HttpClient, Interrupt, Outcome, ResumeEntry, RunEvent,
+    AgentBuilder, Event, Finished, HttpClient, Interrupt, Outcome, ResumeEntry, RunEvent,
     Tool, Turn,
 };
 
@@ -19,7 +20,7 @@ async fn watch(mut turn: Turn) -> (Vec<RunEvent>, Finished) {
     (events, turn.finish().await)
 }
 
-async fn ask(agent: &Agent, question: &str) -> (Vec<RunEvent>, Finished) {
+async fn ask(agent: &Chat, question: &str) -> (Vec<RunEvent>, Finished) {
     let (events, finished) = watch(agent.send(question)).await;
     is_in_order(&events);
     (events, finished)
@@ -50,7 +51,7 @@ fn tool(name: &str) -> Tool {
         .parameters(json!({ "type": "object", "properties": { "exact": { "type": "boolean" } } }))
 }
 
-fn with_tools(agent: AgentBuilder) -> Agent {
+fn with_tools(agent: AgentBuilder) -> Chat {
     agent
         .tool(tool("location"), |call| async move {
             let exact = call.arguments.value["exact"] == true;
@@ -59,12 +60,11 @@ fn with_tools(agent: AgentBuilder) -> Agent {
         .tool(tool("battery"), |_| async {
             Err::<String, _>("no battery")
         })
-        .build()
-        .expect("the agent is set up")
+        .chat()
 }
 
 pub(crate) async fn text_arrives_and_the_thread_continues(backend: &Backend) {
-    let agent = backend.agent().build().expect("the agent is set up");
+    let agent = backend.agent().chat();
     let (_, finished) = ask(&agent, "hello").await;
     assert_eq!(finished.outcome, Outcome::Success);
     assert_eq!(last_text(&finished), "Hello there.");
@@ -135,7 +135,7 @@ pub(crate) async fn tools_of_both_in_one_run(backend: &Backend) {
 }
 
 pub(crate) async fn reasoning_is_shown_and_taken_back(backend: &Backend) {
-    let agent = backend.agent().build().expect("the agent is set up");
+    let agent = backend.agent().chat();
     let (events, finished) = ask(&agent, "think").await;
     assert_eq!(finished.outcome, Outcome::Success);
     let thought: String = events
@@ -152,7 +152,7 @@ pub(crate) async fn reasoning_is_shown_and_taken_back(backend: &Backend) {
 }
 
 pub(crate) async fn sealed_reasoning_is_kept(backend: &Backend) {
-    let agent = backend.agent().build().expect("the agent is set up");
+    let agent = backend.agent().chat();
     let (_, finished) = ask(&agent, "think").await;
     let messages = serde_json::to_value(finished.transcript.messages()).expect("JSON");
     let reasoning = messages.as_array().expect("messages").iter();
@@ -165,7 +165,7 @@ pub(crate) async fn sealed_reasoning_is_kept(backend: &Backend) {
 }
 
 pub(crate) async fn the_shared_state_follows_its_deltas(backend: &Backend) {
-    let agent = backend.agent().build().expect("the agent is set up");
+    let agent = backend.agent().chat();
     let (_, finished) = ask(&agent, "change").await;
     assert_eq!(finished.outcome, Outcome::Success);
     let state = json!({ "colour": "blue", "sizes": [1, 2] });
@@ -180,7 +180,7 @@ pub(crate) async fn the_shared_state_follows_its_deltas(backend: &Backend) {
 }
 
 /// Returns the questions of the backend, and the turn that rests.
-async fn asked(agent: &Agent, word: &str) -> (Turn, Vec<Interrupt>) {
+async fn asked(agent: &Chat, word: &str) -> (Turn, Vec<Interrupt>) {
     let mut turn = agent.send(word);
     loop {
         let event = turn.next().await.expect("the turn goes on");
@@ -215,7 +215,7 @@ async fn goes_on(turn: Turn) {
 }
 
 pub(crate) async fn an_answered_question_continues_the_turn(backend: &Backend) {
-    let agent = backend.agent().build().expect("the agent is set up");
+    let agent = backend.agent().chat();
     let (turn, interrupts) = asked(&agent, "delete").await;
     assert_eq!(interrupts.len(), 2, "{interrupts:#?}");
     turn.resume(answers(&interrupts))
@@ -236,11 +236,11 @@ pub(crate) async fn one_question_is_answered_after_a_restart(backend: &Backend) 
 }
 
 async fn restarted_while_asked(backend: &Backend, word: &str) {
-    let agent = backend.agent().build().expect("the agent is set up");
+    let agent = backend.agent().chat();
     let (turn, interrupts) = asked(&agent, word).await;
     let stored = turn.suspend().await.expect("it rests");
     drop(agent);
-    let agent = backend.agent().build().expect("the agent is set up");
+    let agent = backend.agent().chat();
     let turn = agent.revive(&stored).expect("it can be read");
     turn.resume(answers(&interrupts))
         .await
@@ -249,7 +249,7 @@ async fn restarted_while_asked(backend: &Backend, word: &str) {
 }
 
 pub(crate) async fn its_error_is_the_turns(backend: &Backend) {
-    let agent = backend.agent().build().expect("the agent is set up");
+    let agent = backend.agent().chat();
     let (_, finished) = ask(&agent, "fail").await;
     let Outcome::Failed { failure } = &finished.outcome else {
         panic!("{:?}", finished.outcome);
@@ -264,7 +264,7 @@ pub(crate) async fn its_error_is_the_turns(backend: &Backend) {
 }
 
 pub(crate) async fn a_cancelled_turn_is_cancelled_there(backend: &Backend) {
-    let agent = backend.agent().build().expect("the agent is set up");
+    let agent = backend.agent().chat();
     let mut turn = agent.send("wait");
     loop {
         let event = turn.next().await.expect("the turn goes on");

@@ -1,5 +1,6 @@
 //! Stores that fail.
 
+use crate::support::IntoChat as _;
 use crate::faulty::{Fault, away};
 use crate::*;
 use stepwell_io::store::StoreError;
@@ -24,7 +25,7 @@ async fn a_store_that_recovers_has_everything_once() {
         // The turn begins at the third try, and its first write is done at the fourth.
         let fails = |times| std::iter::repeat_n(Fault::Before(error.clone()), times);
         store.next(fails(2).chain([Fault::None]).chain(fails(3)));
-        let agent = agent(&server, &store).tool(work(), done).build().unwrap();
+        let agent = agent(&server, &store).tool(work(), done).chat();
         let (events, finished) = watch(agent.send("Do it")).await;
         assert_eq!(finished.outcome, Outcome::Success);
         let warned = warnings(&events);
@@ -48,7 +49,7 @@ async fn a_write_whose_answer_was_lost_is_not_done_twice() {
     // Each second write is done, but reported as failed.
     let lost = || [Fault::After(away()), Fault::None];
     store.next((0..10).flat_map(|_| lost()));
-    let agent = agent(&server, &store).tool(work(), done).build().unwrap();
+    let agent = agent(&server, &store).tool(work(), done).chat();
     let (_, finished) = watch(agent.send("Do it")).await;
     assert_eq!(finished.outcome, Outcome::Success);
     let turns = turns(&store).await;
@@ -65,7 +66,7 @@ async fn a_turn_that_cannot_begin_sends_nothing() {
         let server = serve([says("Hello.")]).await;
         let store = faulty();
         store.always(Fault::Before(error.clone()));
-        let agent = agent(&server, &store).build().unwrap();
+        let agent = agent(&server, &store).chat();
         let (events, finished) = watch(agent.send("Hello?")).await;
         assert_eq!(not_stored(&finished.outcome), error.to_string());
         assert_eq!(warnings(&events).len(), tries - 1);
@@ -94,7 +95,7 @@ async fn a_store_that_stays_away_fails_a_recoverable_turn() {
             down.always(fault.clone());
             done(call)
         });
-        let (events, finished) = watch(first.build().unwrap().send("Do it")).await;
+        let (events, finished) = watch(first.chat().send("Do it")).await;
         assert_eq!(not_stored(&finished.outcome), error.to_string());
         let last = warnings(&events).pop().unwrap_or_default();
         assert!(
@@ -108,7 +109,7 @@ async fn a_store_that_stays_away_fails_a_recoverable_turn() {
         // The disk works again, and the program is started again.
         store.always(Fault::None);
         let second = agent(&store).tool(work(), |_| async { Err::<String, _>("run twice") });
-        let recovered = second.build().unwrap().recover().await.unwrap();
+        let recovered = second.chat().recover().await.unwrap();
         let [recovered] = <[_; 1]>::try_from(recovered).unwrap();
         let (_, finished) = watch(recovered.turn.unwrap()).await;
         assert_eq!(finished.outcome, Outcome::Success);
@@ -130,7 +131,7 @@ async fn a_turn_is_cancelled_while_it_waits_for_its_store() {
         config.retry.first_delay = Duration::from_secs(3_600);
         config.retry.max_delay = Duration::from_secs(3_600);
     });
-    let mut turn = agent.build().unwrap().send("Hello?");
+    let mut turn = agent.chat().send("Hello?");
     let first = turn.next().await.unwrap();
     assert!(matches!(first, RunEvent::Warning { .. }), "{first:?}");
     turn.cancel();
@@ -154,7 +155,7 @@ fn waits(
         begun.add_permits(1);
         done(call)
     });
-    agent.build().unwrap()
+    agent.chat()
 }
 
 #[tokio::test]
@@ -226,7 +227,7 @@ async fn a_released_waiting_turn_continues_elsewhere() {
         let left = turns(&store).await;
         assert_eq!(kinds(&left[0]), ["text", "tool_use"]);
         assert!(!is_closed(&left[0]));
-        let next = agent(&server, &store).tool(work(), done).build().unwrap();
+        let next = agent(&server, &store).tool(work(), done).chat();
         let recovered = next.recover().await.unwrap().pop().unwrap();
         let (_, finished) = watch(recovered.turn.unwrap()).await;
         assert_eq!(finished.outcome, Outcome::Success);
@@ -249,7 +250,7 @@ mod sqlite {
         let server = serve([asks(&["a"]), says("Done.")]).await;
         let large = |_| async { Ok::<_, String>("x".repeat(400_000)) };
         let first = agent(&server, &store).tool(work().idempotent(), large);
-        let first = first.build().unwrap();
+        let first = first.chat();
         let (events, finished) = watch(first.send("Hello?")).await;
         assert!(
             not_stored(&finished.outcome).contains("full"),
@@ -271,8 +272,7 @@ mod sqlite {
         let store = SqliteStore::open(&file).await.unwrap();
         let second = agent(&server, &store).tool(work().idempotent(), large);
         let recovered = second
-            .build()
-            .unwrap()
+            .chat()
             .recover()
             .await
             .unwrap()
@@ -294,12 +294,12 @@ mod sqlite {
         let file = directory.path().join("turns.db");
         let server = serve([says("One."), says("Two.")]).await;
         let store = SqliteStore::open(&file).await.unwrap();
-        watch(agent(&server, &store).build().unwrap().send("First")).await;
+        watch(agent(&server, &store).chat().send("First")).await;
         store.close().await;
         let mut options = SqliteOptions::default();
         options.read_only = true;
         let store = SqliteStore::open_with(&file, options).await.unwrap();
-        let reader = agent(&server, &store).build().unwrap();
+        let reader = agent(&server, &store).chat();
         let (events, finished) = watch(reader.send("Second")).await;
         assert!(
             not_stored(&finished.outcome).contains("not written"),
@@ -321,7 +321,7 @@ mod sqlite {
         let other = rusqlite::Connection::open(&file).unwrap();
         other.execute_batch("BEGIN IMMEDIATE").unwrap();
         let server = serve([says("Hello.")]).await;
-        let mut turn = agent(&server, &store).build().unwrap().send("Hello?");
+        let mut turn = agent(&server, &store).chat().send("Hello?");
         let warned = turn.next().await.unwrap();
         let RunEvent::Warning { message } = warned else {
             panic!("{warned:?}")

@@ -1,5 +1,6 @@
 //! Several hosts on one store.
 
+use crate::support::IntoChat as _;
 use crate::*;
 use stepwell_io::store::{Generation, NewTurn};
 use stepwell_io::{ErrorKind, WhenBusy};
@@ -18,7 +19,7 @@ async fn a_turn_that_another_host_claimed_stops_and_writes_no_more() {
             done(call).await
         }
     });
-    let turn = agent.build().unwrap().send("Do it");
+    let turn = agent.chat().send("Do it");
     begun(&calls, 1).await;
     let stored = turns(&store).await;
     let claimed = store
@@ -47,15 +48,14 @@ async fn a_new_message_stops_a_dead_hosts_turn() {
     let first = agent(&server, &store)
         .owner("first")
         .tool(work(), hangs(&calls))
-        .build()
-        .unwrap();
+        .chat();
     let mut left = first.send("Do it");
     begun(&calls, 1).await;
 
     let second = agent(&server, &store)
         .owner("second")
         .tool(work(), |_| async { Err::<String, _>("run twice") });
-    let (_, finished) = watch(second.build().unwrap().send("Leave it")).await;
+    let (_, finished) = watch(second.chat().send("Leave it")).await;
     assert_eq!(finished.outcome, Outcome::Success);
     let turns = turns(&store).await;
     assert_eq!(turns[0].status, TurnStatus::Cancelled);
@@ -85,7 +85,7 @@ async fn a_new_message_closes_an_unreadable_turn() {
         new.message = Some(stepwell_io::Message::user("left-user", "Is anybody there?"));
         new.checkpoint = snapshot;
         store.begin_turn(&new).await.unwrap();
-        let agent = agent(&server, &store).build().unwrap();
+        let agent = agent(&server, &store).chat();
         let (_, finished) = watch(agent.send("Hello?")).await;
         assert_eq!(finished.outcome, Outcome::Success);
         let turns = turns(&store).await;
@@ -100,7 +100,7 @@ async fn a_new_message_closes_an_unreadable_turn() {
 async fn a_host_continues_from_another_hosts_turns() {
     let server = serve([says("One."), says("Two."), says("Three.")]).await;
     let store = memory();
-    let host = |name| agent(&server, &store).owner(name).build().unwrap();
+    let host = |name| agent(&server, &store).owner(name).chat();
     let (first, second) = (host("first"), host("second"));
     watch(first.send("A")).await;
     watch(second.send("B")).await;
@@ -118,7 +118,7 @@ async fn two_agents_on_one_store_do_not_mix_their_turns() {
     let server = serve([asks(&["a"]), says("All right."), says("And you?")]).await;
     let (store, calls) = (memory(), Arc::new(Semaphore::new(0)));
     let host = || agent(&server, &store).tool(work(), hangs(&calls));
-    let (first, second) = (host().build().unwrap(), host().build().unwrap());
+    let (first, second) = (host().chat(), host().chat());
     let left = first.send("I am Alice");
     begun(&calls, 1).await;
     let stored = turns(&store).await;

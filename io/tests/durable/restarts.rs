@@ -1,5 +1,6 @@
 //! Hosts that die and restart. A kill is a runtime that is dropped, with all that runs on it.
 
+use crate::support::IntoChat as _;
 use crate::*;
 use std::sync::atomic::{AtomicU32, Ordering};
 use stepwell_io::store::{Lease, MemoryStore, NewTurn, StoreError};
@@ -11,8 +12,7 @@ fn killed<F: Future<Output = ()> + Send + 'static>(life: impl FnOnce() -> F + Se
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
             .enable_all()
-            .build()
-            .unwrap();
+            .chat();
         runtime.block_on(life());
         // The drop ends its tasks, which renew the lease of their owner.
         drop(runtime);
@@ -43,7 +43,7 @@ async fn a_killed_tool_runs_again_only_if_idempotent() {
                     begins.add_permits(1);
                     std::future::pending::<Result<String, String>>()
                 });
-                agent.build().unwrap().send("Do it").detach();
+                agent.chat().send("Do it").detach();
                 begun(&calls, 1).await;
             }
         };
@@ -56,7 +56,7 @@ async fn a_killed_tool_runs_again_only_if_idempotent() {
             counted.fetch_add(1, Ordering::SeqCst);
             done(call)
         });
-        let agent = agent.build().unwrap();
+        let agent = agent.chat();
         let recovered = agent.recover().await.unwrap().pop().unwrap();
         assert_eq!(recovered.key, key(&left[0]));
         let (_, finished) = watch(recovered.turn.unwrap()).await;
@@ -80,14 +80,14 @@ async fn a_host_that_dies_while_the_model_speaks_asks_again() {
     let life = {
         let (server, store) = (Arc::clone(&server), store.clone());
         move || async move {
-            let agent = agent(&server, &store).build().unwrap();
+            let agent = agent(&server, &store).chat();
             let mut turn = agent.send("Tell me");
             while !matches!(turn.next().await, Some(RunEvent::AgUi(_))) {}
             turn.detach();
         }
     };
     killed(life);
-    let agent = agent(&server, &store).build().unwrap();
+    let agent = agent(&server, &store).chat();
     let recovered = agent.recover().await.unwrap().pop().unwrap();
     let (_, finished) = watch(recovered.turn.unwrap()).await;
     assert_eq!(finished.outcome, Outcome::Success);
@@ -101,14 +101,14 @@ async fn a_host_that_dies_while_the_model_speaks_asks_again() {
 async fn a_turn_with_only_a_stored_message_begins_again() {
     let server = serve([says("First."), says("Second.")]).await;
     let store = memory();
-    watch(agent(&server, &store).build().unwrap().send("One")).await;
+    watch(agent(&server, &store).chat().send("One")).await;
     let first = turns(&store).await.remove(0);
     let left = TurnKey::new(stepwell_io::ThreadKey::from("thread-1"), "left");
     let mut new = NewTurn::new(left, "stepwell", stepwell_core::Timestamp(u64::MAX >> 20));
     new.parent = Some(first.id.clone());
     new.message = Some(stepwell_io::Message::user("left-user", "Two"));
     store.begin_turn(&new).await.unwrap();
-    let agent = agent(&server, &store).build().unwrap();
+    let agent = agent(&server, &store).chat();
     let recovered = agent.recover().await.unwrap().pop().unwrap();
     let (_, finished) = watch(recovered.turn.unwrap()).await;
     assert_eq!(finished.outcome, Outcome::Success);
@@ -133,13 +133,12 @@ async fn no_turn_is_recovered_that_is_under_way_here_or_elsewhere() {
     store.begin_turn(&other).await.unwrap();
     let agent = agent(&server, &store)
         .tool(work(), hangs(&calls))
-        .build()
-        .unwrap();
+        .chat();
     let turn = agent.send("Do it");
     begun(&calls, 1).await;
     assert!(agent.recover().await.unwrap().is_empty());
     // Nor by another agent of the same program.
-    let second = self::agent(&server, &store).build().unwrap();
+    let second = self::agent(&server, &store).chat();
     assert!(second.recover().await.unwrap().is_empty());
     assert_eq!(store.unfinished(None).await.unwrap().len(), 2);
     lease.end().await;
@@ -152,7 +151,7 @@ async fn no_turn_is_recovered_that_is_under_way_here_or_elsewhere() {
 async fn a_program_that_is_started_again_knows_the_conversation() {
     let server = serve([asks(&["a"]), says("It is 7."), says("Still 7.")]).await;
     let store = memory();
-    let host = || agent(&server, &store).tool(work(), done).build().unwrap();
+    let host = || agent(&server, &store).tool(work(), done).chat();
     let (_, live) = watch(host().send("What is it?")).await;
     let again = host();
     let (_, finished) = watch(again.send("And now?")).await;
@@ -174,7 +173,7 @@ async fn a_turn_that_was_suspended_is_revived_from_its_store() {
     let store = memory();
     let host = || {
         let tool = |_| async { Ok::<_, String>(ToolAnswer::Deferred) };
-        agent(&server, &store).tool(work(), tool).build().unwrap()
+        agent(&server, &store).tool(work(), tool).chat()
     };
     let turn = host().send("Order it");
     turn.handle().rested().await.unwrap();
@@ -185,7 +184,7 @@ async fn a_turn_that_was_suspended_is_revived_from_its_store() {
     let handle = turn.handle();
     handle.rested().await.unwrap();
     handle
-        .finish_call("later", Ok("delivered".into()))
+        .resolve_call("later", Ok("delivered".into()))
         .await
         .unwrap();
     let (_, finished) = watch(turn).await;
@@ -211,7 +210,7 @@ async fn recovery_reports_an_unreadable_store() {
     store.begin_turn(&new).await.unwrap();
     let away = crate::faulty::away();
     store.next([crate::faulty::Fault::Before(away.clone())]);
-    let agent = agent(&server, &store).build().unwrap();
+    let agent = agent(&server, &store).chat();
     assert_eq!(agent.recover().await.map(|_| ()), Err(away));
     assert!(matches!(
         store.begin_turn(&new).await,
@@ -236,13 +235,13 @@ async fn a_turn_with_backend_runs_continues_after_a_kill() {
         move || async move {
             let calls = Arc::new(Semaphore::new(0));
             let agent = host(&server, &store, &made).tool(work().idempotent(), hangs(&calls));
-            agent.build().unwrap().send("Do it").detach();
+            agent.chat().send("Do it").detach();
             begun(&calls, 1).await;
         }
     };
     killed(life);
     let agent = host(&server, &store, &made).tool(work().idempotent(), done);
-    let agent = agent.build().unwrap();
+    let agent = agent.chat();
     let recovered = agent.recover().await.unwrap().pop().unwrap();
     let (events, finished) = watch(recovered.turn.unwrap()).await;
     assert_eq!(finished.outcome, Outcome::Success);
@@ -268,7 +267,7 @@ async fn a_turn_with_backend_runs_continues_after_a_kill() {
 async fn forgotten_threads_stay_stored_and_deleted_ones_do_not() {
     let server = serve([says("One."), says("Two.")]).await;
     let store = memory();
-    let agent = agent(&server, &store).build().unwrap();
+    let agent = agent(&server, &store).chat();
     let key = agent.thread_key().clone();
     watch(agent.send("First")).await;
     agent.forget_thread(&key);

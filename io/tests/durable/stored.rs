@@ -1,5 +1,6 @@
 //! What is in the store when.
 
+use crate::support::IntoChat as _;
 use crate::*;
 use std::sync::Mutex;
 use stepwell_io::store::Generation;
@@ -9,7 +10,7 @@ use stepwell_io::{Start, WhenBusy};
 async fn a_turn_is_in_the_store_as_it_went() {
     let server = serve([asks(&["a", "b"]), says("Both are done.")]).await;
     let store = memory();
-    let agent = agent(&server, &store).tool(work(), done).build().unwrap();
+    let agent = agent(&server, &store).tool(work(), done).chat();
     let (_, finished) = watch(agent.send("Do it")).await;
     assert_eq!(finished.outcome, Outcome::Success);
     let [turn] = &turns(&store).await[..] else {
@@ -58,7 +59,7 @@ async fn nothing_goes_out_before_it_is_stored() {
             done(call).await
         }
     });
-    let (_, finished) = watch(agent.build().unwrap().send("Do it")).await;
+    let (_, finished) = watch(agent.chat().send("Do it")).await;
     assert_eq!(finished.outcome, Outcome::Success);
     assert_eq!(results(&server.requests()[1]), ["a is done"]);
     let requests = requests.lock().unwrap();
@@ -76,8 +77,7 @@ async fn a_turn_that_is_cancelled_is_stored_so() {
     let (store, calls) = (memory(), Arc::new(Semaphore::new(0)));
     let agent = agent(&server, &store)
         .tool(work(), hangs(&calls))
-        .build()
-        .unwrap();
+        .chat();
     let turn = agent.send("Do it");
     begun(&calls, 1).await;
     turn.cancel();
@@ -94,8 +94,7 @@ async fn a_replaced_turn_is_closed_before_the_next_begins() {
     let (store, calls) = (memory(), Arc::new(Semaphore::new(0)));
     let agent = agent(&server, &store)
         .tool(work(), hangs(&calls))
-        .build()
-        .unwrap();
+        .chat();
     let first = agent.send("Do it");
     begun(&calls, 1).await;
     let second = agent.turn("Leave it").when_busy(WhenBusy::Cancel).send();
@@ -114,7 +113,7 @@ async fn a_replaced_turn_is_closed_before_the_next_begins() {
 async fn another_branch_continues_from_its_fork() {
     let server = serve([says("One."), says("Two."), says("Other."), says("More.")]).await;
     let store = memory();
-    let agent = agent(&server, &store).build().unwrap();
+    let agent = agent(&server, &store).chat();
     watch(agent.send("First")).await;
     watch(agent.send("Second")).await;
     let first = turns(&store).await[0].id.clone();
@@ -149,7 +148,7 @@ async fn another_branch_continues_from_its_fork() {
 async fn a_turn_exposes_the_generation_of_its_events() {
     let server = serve([says("Hello.")]).await;
     let store = memory();
-    let agent = agent(&server, &store).build().unwrap();
+    let agent = agent(&server, &store).chat();
     let mut turn = agent.send("Hello");
     let handle = turn.handle();
     let first = turn.next().await.unwrap();
@@ -174,11 +173,11 @@ async fn a_thread_of_the_store_is_read_before_anything_is_sent_on_it() {
     let server = serve([says("One."), says("Two."), asks(&["a"])]).await;
     let (store, calls) = (memory(), Arc::new(Semaphore::new(0)));
     let first = agent(&server, &store).tool(work(), hangs(&calls));
-    let first = first.build().unwrap();
+    let first = first.chat();
     assert!(first.load().await.unwrap().messages().is_empty());
     watch(first.send("A")).await;
 
-    let later = agent(&server, &store).build().unwrap();
+    let later = agent(&server, &store).chat();
     assert!(later.transcript().messages().is_empty());
     let loaded = later.load().await.unwrap();
     assert_eq!(

@@ -1,5 +1,6 @@
 //! The user is asked.
 
+use crate::support::Chat;
 use crate::*;
 use futures::FutureExt;
 use futures::future::BoxFuture;

@@ -1,5 +1,6 @@
 //! A turn that begins while another turn of its thread is under way.
 
+use crate::support::{Chat, IntoChat as _};
 use crate::cancel::Place;
 use crate::threads::{events, names};
 use crate::*;
@@ -16,7 +17,7 @@ fn said(finished: &Finished) -> Vec<Value> {
 }
 
 /// A way to begin a turn.
-type Way = (&'static str, fn(&Agent) -> Turn);
+type Way = (&'static str, fn(&Chat) -> Turn);
 
 const WAYS: [Way; 4] = [
     ("send", |agent| agent.send("I am Bob")),
@@ -97,8 +98,7 @@ async fn when_busy_cancel_cancels_the_turn_under_way() {
     let agent = Dialect::Chat
         .agent(&server)
         .when_busy(WhenBusy::Cancel)
-        .build()
-        .expect("the agent is set up");
+        .chat();
     let first = agent.send("A hard question");
     server.wait_until(|requests| requests.len() == 1).await;
     let second = agent.send("Forget it");
@@ -135,7 +135,7 @@ async fn a_stored_turn_is_not_revived_on_a_busy_thread() {
     let server = serve([asks(&["a"]), Hop::silent()]).await;
     let calls = Arc::new(Semaphore::new(0));
     let agent = Dialect::Chat.agent(&server).tool(work(), hangs(&calls));
-    let agent = agent.build().expect("the agent is set up");
+    let agent = agent.chat();
     let turn = agent.send("Go on");
     begun(&calls, 1).await;
     let snapshot = turn.suspend().await.expect("it is under way");

@@ -1,5 +1,6 @@
 //! Cancelled, whatever it is about.
 
+use crate::support::{Chat, IntoChat as _};
 use crate::*;
 use futures::future::BoxFuture;
 use stepwell_io::{ResumeEntry, TurnError};
@@ -53,7 +54,7 @@ impl Place {
         }
     }
 
-    pub(crate) fn agent(self, dialect: Dialect, server: &MockLlm, calls: &Arc<Semaphore>) -> Agent {
+    pub(crate) fn agent(self, dialect: Dialect, server: &MockLlm, calls: &Arc<Semaphore>) -> Chat {
         let tool = if self == Self::Approval {
             work().requires_approval()
         } else {
@@ -65,7 +66,7 @@ impl Place {
             asking.add_permits(1);
             Box::pin(std::future::pending())
         });
-        agent.build().expect("the agent is set up")
+        agent.chat()
     }
 
     /// Waits until the turn is there.
@@ -155,7 +156,7 @@ async fn a_host_that_left_in_any_state_is_refused() {
         assert_goes_on(&agent, &server).await;
         assert_eq!(handle.resume(answer("ask-1")).await, Err(TurnError::Over));
         assert_eq!(
-            handle.finish_call("a", Ok("late".into())).await,
+            handle.resolve_call("a", Ok("late".into())).await,
             Err(TurnError::Over)
         );
         assert_eq!(handle.snapshot().await, Err(TurnError::Over));
@@ -183,7 +184,7 @@ async fn cancelling_one_call_leaves_its_siblings_running() {
                 done(call).await
             }
         });
-        let agent = agent.build().expect("the agent is set up");
+        let agent = agent.chat();
         let turn = agent.send("Go on");
         begun(&calls, 3).await;
         let handle = turn.handle();
@@ -215,7 +216,7 @@ async fn a_stopped_call_that_waits_is_never_begun() {
                 .push(call.tool_call_id.to_string());
             done(call)
         });
-    let agent = agent.build().expect("the agent is set up");
+    let agent = agent.chat();
     let mut turn = agent.send("Go on");
     let handle = turn.handle();
     until(&mut turn, |event| {

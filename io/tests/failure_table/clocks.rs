@@ -1,5 +1,6 @@
 //! Three clocks, apart.
 
+use crate::support::{Chat, IntoChat as _};
 use crate::wire::{End, answer, peer};
 use crate::*;
 use stepwell_core::event::Event;
@@ -20,7 +21,7 @@ async fn a_silent_model_is_retried_and_then_given_up() {
         let agent = dialect.agent(&server).configure(|config| {
             config.retry.attempts = 3;
         });
-        let agent = agent.build().expect("the agent is set up");
+        let agent = agent.chat();
         let mut turn = agent.send("Hello");
         for asked in 1..=2 {
             server.wait_until(|requests| requests.len() == asked).await;
@@ -74,7 +75,7 @@ async fn a_connection_kept_open_after_the_answer_is_closed() {
         config.timeouts.silence = None;
         config.timeouts.closing = Some(Duration::from_millis(20));
     });
-    let agent = agent.build().expect("the agent is set up");
+    let agent = agent.chat();
     let (_, finished) = watch(agent.send("Go on")).await;
     assert_eq!(finished.outcome, Outcome::Success);
     assert_eq!(finished.transcript.text(), "Done.");
@@ -97,7 +98,7 @@ async fn a_tools_time_is_never_the_models_silence() {
                 tokio::time::resume();
                 done(call).await
             });
-        let agent = agent.build().expect("the agent is set up");
+        let agent = agent.chat();
         let (_, finished) = watch(agent.send("Go on")).await;
         assert_eq!(finished.outcome, Outcome::Success, "{dialect:?}");
         assert_eq!(results(&server.requests()[1]), ["a is done"]);
@@ -112,7 +113,7 @@ async fn an_app_that_is_slow_to_take_events_is_not_the_models_silence() {
     let agent = Dialect::Chat.agent(&server).configure(|config| {
         config.timeouts.silence = Some(Duration::from_secs(20));
     });
-    let agent = agent.build().expect("the agent is set up");
+    let agent = agent.chat();
     let mut turn = agent.send("Hello");
     turn.next().await.expect("the turn begins");
     // The clock moves on only when nothing else does: when the turn reads no more, since its queue is full.
@@ -143,7 +144,7 @@ async fn a_turn_out_of_time_fails_and_stops_its_tools() {
                     std::future::pending::<Result<String, String>>().await
                 }
             });
-        let agent = agent.build().expect("the agent is set up");
+        let agent = agent.chat();
         let (_, finished) = watch(agent.send("Go on")).await;
         tokio::time::resume();
         assert_eq!(*failure(&finished.outcome), timed_out(Deadline::Turn));

@@ -1,5 +1,6 @@
 //! A small stream with text and two calls, cut at every byte: in a test run at a share of them.
 
+use crate::support::{Chat, IntoChat as _};
 use crate::*;
 use stepwell_core::dialect::HttpRequest;
 use stepwell_io::HttpClient;
@@ -54,7 +55,7 @@ async fn break_off_at_every_byte(dialect: Dialect, broken: fn(Hop) -> Hop, first
             assert!(call.arguments.value.is_object());
             done(call).await
         });
-    let agent = agent.build().expect("the agent is set up");
+    let agent = agent.chat();
     let mut was_whole = false;
     let mut shown_before = 0;
     for &place in &places {

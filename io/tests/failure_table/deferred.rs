@@ -1,18 +1,19 @@
 //! A result that comes in minutes or days.
 
+use crate::support::{Chat, IntoChat as _};
 use crate::cancel::{answer, question};
 use crate::*;
 use stepwell_io::{Decision, ReviveError, ToolAnswer, TurnError};
 
 /// An agent whose tool begins something and answers later.
-fn deferring(dialect: Dialect, server: &MockLlm) -> Agent {
+fn deferring(dialect: Dialect, server: &MockLlm) -> Chat {
     let agent = dialect.agent(server).tool(work(), |call| async move {
         Ok::<_, String>(match call.tool_call_id.as_ref() {
             "later" => ToolAnswer::Deferred,
             _ => "at once".into(),
         })
     });
-    agent.build().expect("the agent is set up")
+    agent.chat()
 }
 
 #[tokio::test]
@@ -27,10 +28,10 @@ async fn a_deferred_result_wakes_the_turn() {
         .await;
         let handle = turn.handle();
         handle.rested().await.expect("it rests");
-        let unknown = handle.finish_call("nobody", Ok("?".into())).await;
+        let unknown = handle.resolve_call("nobody", Ok("?".into())).await;
         assert_eq!(unknown, Err(TurnError::NotAwaited("nobody".into())));
         handle
-            .finish_call("later", Ok("delivered".into()))
+            .resolve_call("later", Ok("delivered".into()))
             .await
             .expect("it is awaited");
         let (_, finished) = watch(turn).await;
@@ -62,7 +63,7 @@ async fn a_deferred_result_wakes_the_turn_after_a_restart() {
         let said = handle.transcript().await.expect("it goes on");
         assert_eq!(said.messages().len(), 2, "{said:?}");
         handle
-            .finish_call("later", Ok("delivered".into()))
+            .resolve_call("later", Ok("delivered".into()))
             .await
             .expect("it is awaited");
         let (events, finished) = watch(turn).await;
@@ -92,7 +93,7 @@ async fn a_deferred_call_that_fails_or_is_cancelled_tells_the_model() {
     turn.handle().rested().await.expect("it rests");
     let lost = stepwell_io::ToolFailure::error("lost in the post");
     turn.handle()
-        .finish_call("later", Err(lost))
+        .resolve_call("later", Err(lost))
         .await
         .expect("it is awaited");
     assert_eq!(watch(turn).await.1.outcome, Outcome::Success);
@@ -128,7 +129,7 @@ async fn a_question_to_the_user_is_asked_again_after_a_restart() {
                         Decision::Granted
                     }
                 });
-            (agent.build().expect("the agent is set up"), asked)
+            (agent.chat(), asked)
         };
         let (before, asked) = agent(false);
         let turn = before.send("Go on");
@@ -148,8 +149,7 @@ async fn an_agents_question_is_answered_after_a_restart() {
     let agent = || {
         Dialect::AgUi
             .agent(&server)
-            .build()
-            .expect("the agent is set up")
+            .chat()
     };
     let turn = agent().send("Delete it all");
     let stored = turn.handle().rested().await.expect("it rests");
@@ -200,8 +200,7 @@ async fn what_is_no_snapshot_of_a_turn_under_way_is_refused() {
     let server = serve([says("Hello.")]).await;
     let agent = Dialect::Chat
         .agent(&server)
-        .build()
-        .expect("the agent is set up");
+        .chat();
     let refused = agent.revive("{}").expect_err("it is no snapshot");
     assert!(matches!(refused, ReviveError::Snapshot(_)), "{refused}");
     let endpoint = endpoint("openai-compatible", "m", &server.base_url(), None);
@@ -229,7 +228,7 @@ async fn a_turn_in_two_processes_replays_from_its_journals() {
                 written.push((turn.to_string(), text.to_owned()));
             })
             .tool(work(), |_| async { Ok::<_, String>(ToolAnswer::Deferred) });
-        agent.build().expect("the agent is set up")
+        agent.chat()
     };
     let replayed = || {
         let text: String = {
@@ -250,7 +249,7 @@ async fn a_turn_in_two_processes_replays_from_its_journals() {
     let turn = agent().revive(&stored).expect("it was just stored");
     let handle = turn.handle();
     handle
-        .finish_call("later", Ok("delivered".into()))
+        .resolve_call("later", Ok("delivered".into()))
         .await
         .expect("it is awaited");
     assert_eq!(watch(turn).await.1.outcome, Outcome::Success);

@@ -1,5 +1,6 @@
 //! The app is suspended, loses or changes its network; the user types during the turn.
 
+use crate::support::{Chat, IntoChat as _};
 use crate::*;
 use stepwell_core::dialect::Resumption;
 use stepwell_io::{BackgroundPolicy, OfflinePolicy, RegistryEvent, SteeringRefusal, TurnError};
@@ -8,7 +9,7 @@ use stepwell_io::{BackgroundPolicy, OfflinePolicy, RegistryEvent, SteeringRefusa
 async fn the_app_loses_its_network_and_the_request_waits_for_the_next() {
     for dialect in BOTH {
         let server = serve([says("Back.")]).await;
-        let agent = dialect.agent(&server).build().expect("the agent is set up");
+        let agent = dialect.agent(&server).chat();
         // Before the turn begins: nothing is sent at all.
         agent.network_lost();
         let mut turn = agent.send("Hello");
@@ -32,7 +33,7 @@ async fn a_retry_waits_for_a_lost_network() {
             says("Back."),
         ];
         let server = serve(hops).await;
-        let agent = dialect.agent(&server).build().expect("the agent is set up");
+        let agent = dialect.agent(&server).chat();
         let mut turn = agent.send("Hello");
         until(&mut turn, |event| {
             matches!(event, RunEvent::Retrying { .. })
@@ -55,7 +56,7 @@ async fn without_a_policy_to_wait_a_lost_network_fails_the_turn() {
     let agent = Dialect::Chat
         .agent(&server)
         .configure(|config| config.device.offline = OfflinePolicy::Fail);
-    let agent = agent.build().expect("the agent is set up");
+    let agent = agent.chat();
     agent.network_lost();
     let (_, finished) = watch(agent.send("Hello")).await;
     assert!(matches!(
@@ -74,10 +75,10 @@ async fn the_app_is_suspended_and_finds_nothing_timed_out() {
             .agent(&server)
             .configure(|config| config.timeouts.tool = Some(Duration::from_secs(60)))
             .tool(work(), hangs(&calls));
-        let agent = agent.build().expect("the agent is set up");
+        let agent = agent.chat();
         let turn = agent.send("Go on");
         begun(&calls, 1).await;
-        agent.entered_background();
+        device.entered_background();
         // The turn has received it once it answers.
         turn.handle().transcript().await.expect("it goes on");
         turn.handle().transcript().await.expect("it goes on");
@@ -87,7 +88,7 @@ async fn the_app_is_suspended_and_finds_nothing_timed_out() {
         agent.entered_foreground();
         tokio::time::resume();
         turn.handle()
-            .finish_call("a", Ok("in time".into()))
+            .resolve_call("a", Ok("in time".into()))
             .await
             .expect("it is awaited");
         let (_, finished) = watch(turn).await;
@@ -102,10 +103,10 @@ async fn an_app_may_cancel_its_turns_when_it_goes_to_the_background() {
     let agent = Dialect::Chat
         .agent(&server)
         .configure(|config| config.device.background = BackgroundPolicy::Cancel);
-    let agent = agent.build().expect("the agent is set up");
+    let agent = agent.chat();
     let turn = agent.send("Go on");
     server.wait_until(|requests| requests.len() == 1).await;
-    agent.entered_background();
+    device.entered_background();
     assert_eq!(watch(turn).await.1.outcome, Outcome::Cancelled);
 }
 
@@ -116,20 +117,20 @@ async fn a_turn_that_is_suspended_and_revived_is_one_turn() {
         let agent = dialect.agent(&server).tool(work(), |_| async {
             Ok::<_, String>(stepwell_io::ToolAnswer::Deferred)
         });
-        let agent = agent.build().expect("the agent is set up");
+        let agent = agent.chat();
         agent.registry().look_at(Some(agent.thread_key().clone()));
         let turn = agent.send("Go on");
         let handle = turn.handle();
         handle.rested().await.expect("it rests");
         let stored = turn.suspend().await.expect("it goes on");
         assert_eq!(
-            handle.finish_call("a", Ok("?".into())).await,
+            handle.resolve_call("a", Ok("?".into())).await,
             Err(TurnError::Over)
         );
         assert!(agent.registry().current(agent.thread_key()).is_some());
         let turn = agent.revive(&stored).expect("it was just stored");
         turn.handle()
-            .finish_call("a", Ok("42".into()))
+            .resolve_call("a", Ok("42".into()))
             .await
             .expect("it is awaited");
         assert_eq!(watch(turn).await.1.outcome, Outcome::Success, "{dialect:?}");
@@ -165,7 +166,7 @@ async fn a_dropped_turn_stops_its_tools() {
             std::future::pending::<Result<String, String>>().await
         }
     });
-    let turn = agent.build().expect("the agent is set up").send("Go on");
+    let turn = agent.chat().send("Go on");
     begun(&calls, 1).await;
     turn.suspend().await.expect("it goes on");
     assert!(was_dropped.await.is_err(), "the tool's future is gone");
@@ -177,7 +178,7 @@ async fn the_user_types_during_the_turn_and_the_next_hop_takes_it_in() {
         let server = serve([asks(&["a"]), says("In Bergen, then.")]).await;
         let calls = Arc::new(Semaphore::new(0));
         let agent = dialect.agent(&server).tool(work(), hangs(&calls));
-        let agent = agent.build().expect("the agent is set up");
+        let agent = agent.chat();
         let turn = agent.send("What is the weather?");
         begun(&calls, 1).await;
         let handle = turn.handle();
@@ -186,7 +187,7 @@ async fn the_user_types_during_the_turn_and_the_next_hop_takes_it_in() {
             .await
             .expect("the turn is under way");
         handle
-            .finish_call("a", Ok("rain".into()))
+            .resolve_call("a", Ok("rain".into()))
             .await
             .expect("it is awaited");
         let (events, finished) = watch(turn).await;
@@ -207,7 +208,7 @@ async fn unused_input_is_returned_when_the_turn_ends() {
     let server = serve([asks(&["a"])]).await;
     let calls = Arc::new(Semaphore::new(0));
     let agent = Dialect::Chat.agent(&server).tool(work(), hangs(&calls));
-    let turn = agent.build().expect("the agent is set up").send("Go on");
+    let turn = agent.chat().send("Go on");
     begun(&calls, 1).await;
     let handle = turn.handle();
     handle
@@ -253,7 +254,7 @@ async fn a_stream_that_broke_off_is_resumed_where_the_backend_can() {
     let agent = Dialect::AgUi
         .agent(&server)
         .configure(|config| config.endpoint.quirks.resumption = Resumption::LastEventId);
-    let agent = agent.build().expect("the agent is set up");
+    let agent = agent.chat();
     let (events, finished) = watch(agent.send("What is it?")).await;
     assert_eq!(finished.outcome, Outcome::Success);
     assert_eq!(finished.transcript.text(), "The answer is 42.");
@@ -310,7 +311,7 @@ async fn a_broken_stream_continues_from_replay_or_snapshot() {
         let agent = Dialect::AgUi
             .agent(&server)
             .configure(|config| config.endpoint.quirks.resumption = way);
-        let agent = agent.build().expect("the agent is set up");
+        let agent = agent.chat();
         let (events, finished) = watch(agent.send("What is it?")).await;
         assert_eq!(finished.outcome, Outcome::Success, "{way:?}");
         assert_eq!(finished.transcript.text(), "The answer is 42.", "{way:?}");

@@ -1,9 +1,10 @@
 //! The provider sends false data.
 
+use crate::support::{Chat, IntoChat as _};
 use crate::wire::{End, answer, peer};
 use crate::*;
 
-async fn ask(dialect: Dialect, hop: Hop) -> (MockLlm, Agent, Finished) {
+async fn ask(dialect: Dialect, hop: Hop) -> (MockLlm, Chat, Finished) {
     let server = serve([hop, says("Once more.")]).await;
     let agent = dialect.agent(&server).tool(work(), done).build();
     let agent = agent.expect("the agent is set up");
@@ -135,8 +136,7 @@ async fn two_finishes_of_a_run_do_not_end_it_twice() {
     let server = serve([hop, says("Once more.")]).await;
     let agent = Dialect::AgUi
         .agent(&server)
-        .build()
-        .expect("the agent is set up");
+        .chat();
     let (events, _) = watch(agent.send("Hello")).await;
     let ends = events
         .iter()
@@ -184,7 +184,7 @@ async fn an_unrequested_compressed_body_fails() {
     let agent = Dialect::Chat
         .agent_at(&url)
         .configure(|config| config.retry.attempts = 1);
-    let agent = agent.build().expect("the agent is set up");
+    let agent = agent.chat();
     let (_, finished) = watch(agent.send("Hello")).await;
     let Failure::Connection { message } = failure(&finished.outcome) else {
         panic!("{:?}", finished.outcome)

@@ -1,5 +1,6 @@
 //! How far a turn may go.
 
+use crate::support::{Chat, IntoChat as _};
 use crate::*;
 use stepwell_io::LimitPolicy;
 
@@ -16,7 +17,7 @@ async fn for_ever(
     });
     let server = serve(hops).await;
     let agent = dialect.agent(&server).tool(work(), done).configure(change);
-    let agent = agent.build().expect("the agent is set up");
+    let agent = agent.chat();
     let (_, finished) = watch(agent.send("Go on")).await;
     assert_legal(&server);
     (server, finished)
@@ -78,7 +79,7 @@ async fn a_repeated_call_gets_a_warning_and_then_stops() {
             counted.add_permits(1);
             async { Ok::<_, String>("the same") }
         });
-        let agent = agent.build().expect("the agent is set up");
+        let agent = agent.chat();
         let (_, finished) = watch(agent.send("Go on")).await;
         assert_eq!(limit(&finished), Some("no_progress"));
         assert_eq!(runs.available_permits(), 3);

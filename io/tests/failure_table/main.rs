@@ -19,12 +19,13 @@ mod threads;
 mod tools;
 mod wire;
 
+use crate::support::Chat;
 use futures::StreamExt;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
 use stepwell_io::{
-    Agent, AgentBuilder, Failure, Finished, Outcome, RunEvent, Tool, ToolCallStatus, ToolContext,
+    AgentBuilder, Failure, Finished, Outcome, RunEvent, Tool, ToolCallStatus, ToolContext,
     ToolFailureKind, Turn,
 };
 use stepwell_mock_llm::{Hop, MockLlm, RecordedRequest, Script};
@@ -103,7 +104,7 @@ fn failure(outcome: &Outcome) -> &Failure {
 }
 
 /// Checks that the thread continues after any fault.
-async fn assert_goes_on(agent: &Agent, server: &MockLlm) {
+async fn assert_goes_on(agent: &Chat, server: &MockLlm) {
     let (_, finished) = watch(agent.send("And now?")).await;
     assert_eq!(finished.outcome, Outcome::Success);
     assert_legal(server);

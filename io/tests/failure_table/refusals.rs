@@ -1,5 +1,6 @@
 //! The provider refuses, or is not there.
 
+use crate::support::{Chat, IntoChat as _};
 use crate::wire::{End, answer, chunk, peer};
 use crate::*;
 use std::time::SystemTime;
@@ -23,7 +24,7 @@ async fn rate_limit_5xx_or_timeout_of_the_server_is_tried_again() {
                 says("Here I am."),
             ];
             let server = serve(hops).await;
-            let agent = dialect.agent(&server).build().expect("the agent is set up");
+            let agent = dialect.agent(&server).chat();
             let (events, finished) = watch(agent.send("Hello")).await;
             assert_eq!(finished.outcome, Outcome::Success, "{dialect:?}, {status}");
             assert_eq!(finished.transcript.text(), "Here I am.");
@@ -39,7 +40,7 @@ async fn what_no_second_try_can_help_fails_at_once() {
     for dialect in BOTH {
         for status in [400, 401, 403, 404, 413, 422] {
             let server = serve([Hop::error(status, "No")]).await;
-            let agent = dialect.agent(&server).build().expect("the agent is set up");
+            let agent = dialect.agent(&server).chat();
             let (events, finished) = watch(agent.send("Hello")).await;
             let Failure::Api { error } = failure(&finished.outcome) else {
                 panic!("{:?}", finished.outcome)
@@ -53,7 +54,7 @@ async fn what_no_second_try_can_help_fails_at_once() {
 /// The pause that a turn takes after a refusal with this header; it is cancelled then.
 async fn pause_after(dialect: Dialect, status: u16, header: &str, value: &str) -> Option<u64> {
     let server = serve([Hop::error(status, "Slow down").header(header, value)]).await;
-    let agent = dialect.agent(&server).build().expect("the agent is set up");
+    let agent = dialect.agent(&server).chat();
     let mut turn = agent.send("Hello");
     let seen = until(&mut turn, |event| {
         matches!(event, RunEvent::Retrying { .. } | RunEvent::Completed(_))
@@ -105,7 +106,7 @@ async fn attempts_are_bounded() {
     for dialect in BOTH {
         let hops = std::iter::repeat_with(|| Hop::error(503, "Overloaded")).take(10);
         let server = serve(hops).await;
-        let agent = dialect.agent(&server).build().expect("the agent is set up");
+        let agent = dialect.agent(&server).chat();
         let (events, finished) = watch(agent.send("Hello")).await;
         assert!(matches!(failure(&finished.outcome), Failure::Api { .. }));
         assert_eq!((server.requests().len(), pauses(&events).len()), (4, 3));
@@ -121,7 +122,7 @@ async fn a_connection_lost_before_the_first_event_is_tried_again() {
             Hop::new().bare().raw_bytes(": a heartbeat\n\n").cut(),
         ] {
             let server = serve([lost.clone(), lost, says("Back.")]).await;
-            let agent = dialect.agent(&server).build().expect("the agent is set up");
+            let agent = dialect.agent(&server).chat();
             let (events, finished) = watch(agent.send("Hello")).await;
             assert_eq!(finished.outcome, Outcome::Success, "{dialect:?}");
             assert_eq!(finished.transcript.text(), "Back.");
@@ -134,7 +135,7 @@ async fn a_connection_lost_before_the_first_event_is_tried_again() {
 async fn a_connection_lost_after_events_fails_and_keeps_them() {
     for dialect in BOTH {
         let server = serve([says("The answer is").cut(), says("Well.")]).await;
-        let agent = dialect.agent(&server).build().expect("the agent is set up");
+        let agent = dialect.agent(&server).chat();
         let (events, finished) = watch(agent.send("Hello")).await;
         assert!(matches!(
             failure(&finished.outcome),
@@ -163,8 +164,7 @@ async fn ask_peer(answers: Vec<(Vec<u8>, End)>) -> (Vec<RunEvent>, Finished) {
     let url = peer(answers).await;
     let agent = Dialect::Chat
         .agent_at(&url)
-        .build()
-        .expect("the agent is set up");
+        .chat();
     watch(agent.send("Hello")).await
 }
 

@@ -1,10 +1,11 @@
 //! Several turns at once, and the owner of a thread.
 
+use crate::support::{Chat, IntoChat as _};
 use crate::cancel::Place;
 use crate::*;
 use stepwell_io::{RegistryEvent, ThreadKey, WhenBusy};
 
-pub(crate) fn events(agent: &Agent) -> Vec<RegistryEvent> {
+pub(crate) fn events(agent: &Chat) -> Vec<RegistryEvent> {
     std::iter::from_fn(|| agent.registry().poll_event()).collect()
 }
 
@@ -72,16 +73,16 @@ async fn late_results_of_a_replaced_turn_change_nothing() {
     let server = serve([asks(&["a"]), says("Sure.")]).await;
     let calls = Arc::new(Semaphore::new(0));
     let first = Dialect::Chat.agent(&server).tool(work(), hangs(&calls));
-    let first = first.build().expect("the agent is set up");
+    let first = first.chat();
     let registry = first.registry().clone();
     let second = Dialect::Chat.agent(&server).registry(registry.clone());
-    let second = second.build().expect("the agent is set up");
+    let second = second.chat();
     let old = first.send("Go on");
     begun(&calls, 1).await;
     let (_, finished) = watch(second.send("Forget it")).await;
     assert_eq!(finished.outcome, Outcome::Success);
     // The result is one that the old turn waits for: were it taken, there would be a third request.
-    let told = old.handle().finish_call("a", Ok("late".into())).await;
+    let told = old.handle().resolve_call("a", Ok("late".into())).await;
     assert_eq!(told, Err(stepwell_io::TurnError::Over));
     let (_, finished) = watch(old).await;
     assert_eq!(finished.outcome, Outcome::Cancelled);
@@ -103,8 +104,7 @@ async fn turns_run_in_the_order_in_which_they_were_sent() {
     let agent = Dialect::Chat
         .agent(&server)
         .when_busy(WhenBusy::Cancel)
-        .build()
-        .expect("the agent is set up");
+        .chat();
     let sender = agent.clone();
     // All of them are sent before any has begun.
     let sent = tokio::spawn(async move {
@@ -139,7 +139,7 @@ async fn a_hop_continues_the_turn_once_and_never_starts_it_again() {
     for dialect in BOTH {
         let server = serve([asks(&["a"]), asks(&["b"]), says("Done.")]).await;
         let agent = dialect.agent(&server).tool(work(), done);
-        let agent = agent.build().expect("the agent is set up");
+        let agent = agent.chat();
         agent.registry().look_at(Some(agent.thread_key().clone()));
         let (_, finished) = watch(agent.send("Go on")).await;
         assert_eq!(finished.outcome, Outcome::Success);
@@ -161,7 +161,7 @@ async fn the_user_looks_at_another_thread_and_returns() {
     let server = serve([asks(&["a"]), says("Here."), says("Done.")]).await;
     let calls = Arc::new(Semaphore::new(0));
     let agent = Dialect::Chat.agent(&server).tool(work(), hangs(&calls));
-    let here = agent.build().expect("the agent is set up");
+    let here = agent.chat();
     let there = here.thread("thread-2");
     let registry = here.registry();
     registry.look_at(Some(here.thread_key().clone()));
@@ -174,7 +174,7 @@ async fn the_user_looks_at_another_thread_and_returns() {
     assert!(!registry.unread(here.thread_key()), "not before its end");
     let handle = turn.handle();
     handle
-        .finish_call("a", Ok("42".into()))
+        .resolve_call("a", Ok("42".into()))
         .await
         .expect("it is awaited");
     let (_, finished) = watch(turn).await;
@@ -218,7 +218,7 @@ async fn two_threads_with_tools_at_once_do_not_touch_each_other() {
                 done(call).await
             }
         });
-        let one = agent.build().expect("the agent is set up");
+        let one = agent.chat();
         let other = one.thread("thread-2");
         let (one_turn, other_turn) = (one.send("Go on"), other.send("Go on"));
         let ((_, first), (_, second)) = tokio::join!(watch(one_turn), watch(other_turn));
@@ -242,7 +242,7 @@ async fn cancel_in_one_thread_leaves_the_others_alone() {
         .expect("the mock starts on loopback");
     let calls = Arc::new(Semaphore::new(0));
     let agent = Dialect::Chat.agent(&server).tool(work(), hangs(&calls));
-    let one = agent.build().expect("the agent is set up");
+    let one = agent.chat();
     let other = one.thread("thread-2");
     let (one_turn, other_turn) = (one.send("Go on"), other.send("Go on"));
     begun(&calls, 2).await;
@@ -250,7 +250,7 @@ async fn cancel_in_one_thread_leaves_the_others_alone() {
     assert_eq!(watch(one_turn).await.1.outcome, Outcome::Cancelled);
     let handle = other_turn.handle();
     handle
-        .finish_call("a", Ok("42".into()))
+        .resolve_call("a", Ok("42".into()))
         .await
         .expect("it is awaited");
     assert_eq!(watch(other_turn).await.1.outcome, Outcome::Success);
@@ -261,8 +261,7 @@ async fn what_happens_to_the_turns_can_be_waited_for() {
     let server = serve([says("Done.")]).await;
     let agent = Dialect::Chat
         .agent(&server)
-        .build()
-        .expect("the agent is set up");
+        .chat();
     let watched = agent.clone();
     let seen = tokio::spawn(async move {
         let mut seen = Vec::new();
@@ -292,8 +291,7 @@ async fn a_forgotten_thread_is_stopped_and_begins_again() {
     let server = serve([Hop::silent(), says("Hello.")]).await;
     let agent = Dialect::Chat
         .agent(&server)
-        .build()
-        .expect("the agent is set up");
+        .chat();
     let thread = agent.thread(ThreadKey::new("server", "room", "thread-2"));
     let turn = thread.send("Remember this");
     server.wait_until(|requests| requests.len() == 1).await;

@@ -1,5 +1,6 @@
 //! What a model may ask for, and what may become of a tool.
 
+use crate::support::{Chat, IntoChat as _};
 use crate::*;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
@@ -26,7 +27,7 @@ async fn a_asked_then_b_in_one_stream_run_side_by_side_with_one_continuation() {
                 done(call).await
             }
         });
-        let agent = agent.build().expect("the agent is set up");
+        let agent = agent.chat();
         let (_, finished) = watch(agent.send("Go on")).await;
         assert_eq!(finished.outcome, Outcome::Success, "{dialect:?}");
         let requests = server.requests();
@@ -81,7 +82,7 @@ async fn empty_arguments_are_an_empty_object() {
                     call.arguments.value, call.arguments.raw
                 ))
             });
-            let agent = agent.build().expect("the agent is set up");
+            let agent = agent.chat();
             watch(agent.send("Go on")).await;
             let shown = format!("{{}} of {raw:?}");
             assert_eq!(results(&server.requests()[1]), [shown], "{dialect:?}");
@@ -116,7 +117,7 @@ async fn the_backend_answers_a_call_itself_and_it_is_not_run_here() {
     let agent = Dialect::AgUi.agent(&server).tool(work(), |_| async {
         panic!("it is not ours") as Result<String, String>
     });
-    let agent = agent.build().expect("the agent is set up");
+    let agent = agent.chat();
     let (_, finished) = watch(agent.send("Go on")).await;
     assert_eq!(finished.outcome, Outcome::Success);
     assert_eq!((finished.hops, server.requests().len()), (1, 1));
@@ -129,7 +130,7 @@ async fn text_and_calls_in_one_hop_are_both_kept() {
         let hop = says("Let me see.").tool_call_with_id("a", "work", json!({}));
         let server = serve([hop, says(" There.")]).await;
         let agent = dialect.agent(&server).tool(work(), done);
-        let agent = agent.build().expect("the agent is set up");
+        let agent = agent.chat();
         let (_, finished) = watch(agent.send("Go on")).await;
         assert_eq!(finished.outcome, Outcome::Success);
         let requests = server.requests();
@@ -155,7 +156,7 @@ async fn a_failed_tool_does_not_affect_its_sibling() {
                 _ => done(call).await,
             }
         });
-        let agent = agent.build().expect("the agent is set up");
+        let agent = agent.chat();
         let (events, finished) = watch(agent.send("Go on")).await;
         assert_eq!(finished.outcome, Outcome::Success);
         assert_eq!(
@@ -183,7 +184,7 @@ async fn a_panic_on_a_thread_of_its_own_is_that_tools_error() {
     let agent = Dialect::Chat
         .agent(&server)
         .blocking_tool(work(), |_| -> Result<String, String> { panic!("a bug") });
-    let agent = agent.build().expect("the agent is set up");
+    let agent = agent.chat();
     let (events, _) = watch(agent.send("Go on")).await;
     assert_eq!(failure_kind(&events, "a"), Some(ToolFailureKind::Panicked));
     assert!(results(&server.requests()[1])[0].contains("a bug"));
@@ -205,7 +206,7 @@ async fn a_tool_that_times_out_is_reported_to_the_model() {
                 .send(call.is_cancelled());
             Ok::<_, String>("too late")
         });
-    let agent = agent.build().expect("the agent is set up");
+    let agent = agent.chat();
     let (events, finished) = watch(agent.send("Go on")).await;
     assert_eq!(finished.outcome, Outcome::Success);
     assert_eq!(failure_kind(&events, "a"), Some(ToolFailureKind::TimedOut));
@@ -236,7 +237,7 @@ async fn a_tool_that_only_waits_for_its_turn_does_not_time_out() {
                 done(call).await
             }
         });
-    let agent = agent.build().expect("the agent is set up");
+    let agent = agent.chat();
     let (_, finished) = watch(agent.send("Go on")).await;
     assert_eq!(finished.outcome, Outcome::Success);
     assert_eq!(
@@ -272,7 +273,7 @@ async fn no_more_tools_than_there_is_room_for_run_side_by_side() {
                 done(call).await
             }
         });
-        let agent = agent.build().expect("the agent is set up");
+        let agent = agent.chat();
         let (_, finished) = watch(agent.send("Go on")).await;
         assert_eq!(finished.outcome, Outcome::Success);
         assert_eq!(results(&server.requests()[1]).len(), 20);
@@ -287,18 +288,18 @@ async fn a_tool_returns_twice_and_the_second_result_changes_nothing() {
         let server = serve([asks(&["a", "b"]), says("Done.")]).await;
         let calls = Arc::new(Semaphore::new(0));
         let agent = dialect.agent(&server).tool(work(), hangs(&calls));
-        let agent = agent.build().expect("the agent is set up");
+        let agent = agent.chat();
         let turn = agent.send("Go on");
         begun(&calls, 2).await;
         let handle = turn.handle();
         handle
-            .finish_call("a", Ok("first".into()))
+            .resolve_call("a", Ok("first".into()))
             .await
             .expect("it is awaited");
-        let twice = handle.finish_call("a", Ok("second".into())).await;
+        let twice = handle.resolve_call("a", Ok("second".into())).await;
         assert_eq!(twice, Err(TurnError::NotAwaited("a".into())));
         handle
-            .finish_call("b", Ok("other".into()))
+            .resolve_call("b", Ok("other".into()))
             .await
             .expect("it is awaited");
         let (_, finished) = watch(turn).await;
@@ -334,7 +335,7 @@ async fn a_result_after_the_end_is_dropped() {
                 .expect("the test listens");
             Ok::<_, String>("too late")
         });
-    let agent = agent.build().expect("the agent is set up");
+    let agent = agent.chat();
     let turn = agent.send("Go on");
     has_begun.await.expect("the tool begins");
     turn.cancel();
@@ -372,7 +373,7 @@ async fn a_blocking_tool_does_not_hold_up_the_turn() {
             Ok::<_, String>("too late")
         }
     });
-    let agent = agent.build().expect("the agent is set up");
+    let agent = agent.chat();
     let turn = agent.send("Go on");
     has_begun.await.expect("the tool begins");
     turn.cancel();
@@ -388,7 +389,7 @@ async fn all_tools_fail_and_the_model_sees_every_error() {
         let agent = dialect.agent(&server).tool(work(), |call| async move {
             Err::<String, _>(format!("{} is broken", call.tool_call_id))
         });
-        let agent = agent.build().expect("the agent is set up");
+        let agent = agent.chat();
         let (_, finished) = watch(agent.send("Go on")).await;
         assert_eq!(finished.outcome, Outcome::Success);
         let requests = server.requests();
@@ -420,7 +421,7 @@ async fn a_stream_fails_with_calls_pending_and_they_are_abandoned() {
             let agent = dialect.agent(&server).tool(work(), |_| async {
                 panic!("a broken stream runs nothing") as Result<String, String>
             });
-            let agent = agent.build().expect("the agent is set up");
+            let agent = agent.chat();
             let (_, finished) = watch(agent.send("Go on")).await;
             let ended = matches!(
                 finished.outcome,
@@ -449,7 +450,7 @@ async fn creating_the_next_run_fails_and_a_new_turn_sends_the_results() {
             }
         };
         let agent = dialect.agent(&server).run_source(source).tool(work(), done);
-        let agent = agent.build().expect("the agent is set up");
+        let agent = agent.chat();
         let (_, finished) = watch(agent.send("Go on")).await;
         let failed = failure(&finished.outcome);
         let message = "the room is full".to_owned();
@@ -464,7 +465,7 @@ async fn a_call_id_used_twice_is_two_calls_that_are_both_answered() {
     for dialect in BOTH {
         let server = serve([asks(&["a"]), asks(&["a"]), says("Done.")]).await;
         let agent = dialect.agent(&server).tool(work(), done);
-        let agent = agent.build().expect("the agent is set up");
+        let agent = agent.chat();
         let (_, finished) = watch(agent.send("Go on")).await;
         assert_eq!(finished.outcome, Outcome::Success, "{dialect:?}");
         assert_eq!(results(&server.requests()[2]).len(), 2);

@@ -1,12 +1,13 @@
 //! The program that is killed.
 
+use crate::support::IntoChat as _;
 use crate::{EFFECTS, FINISH, PROVIDER, open};
 use std::collections::HashSet;
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
-use stepwell_io::{Agent, Tool, ToolContext, provider};
+use stepwell_io::{Tool, ToolContext, provider};
 
 /// Turns side by side, each on a thread of its own.
 const THREADS: u32 = 3;
@@ -39,8 +40,7 @@ async fn live(store: &str) {
         .store(Arc::clone(&store))
         .tool(Tool::new("work", "Works."), mark)
         .tool(Tool::new("look", "Looks.").idempotent(), mark)
-        .build()
-        .unwrap();
+        .chat();
     let (mut keys, mut recovered) = (HashSet::new(), Vec::new());
     // A server takes a moment to find out that the process before is dead.
     loop {

@@ -1,5 +1,6 @@
 //! An MCP server for the tests.
 
+use crate::support::IntoChat as _;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, InitializeRequestParams,
     InitializeResult, ListToolsResult, PaginatedRequestParams, PingRequest,
@@ -47,8 +48,7 @@ pub(crate) fn run(manner: &str) -> ExitCode {
     };
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
-        .build()
-        .expect("a runtime");
+        .chat();
     runtime.block_on(async {
         let stdio = rmcp::transport::stdio();
         if let Ok(service) = server.serve(stdio).await {

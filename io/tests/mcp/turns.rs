@@ -1,12 +1,13 @@
 //! Whole turns of an agent.
 
+use crate::support::IntoChat as _;
 use crate::agents::{endpoint, serve};
 use crate::server::PIXEL;
 use crate::support::{options, progress, start, start_with, text, wait_for};
 use futures::StreamExt;
 use serde_json::{Value, json};
 use stepwell_io::mcp::McpServers;
-use stepwell_io::{Agent, AgentBuilder, Outcome, RunEvent, ToolCallStatus};
+use stepwell_io::{AgentBuilder, Outcome, RunEvent, ToolCallStatus};
 use stepwell_mock_llm::{Hop, MockLlm};
 
 pub(crate) fn agent(model: &MockLlm, servers: &McpServers) -> AgentBuilder {
@@ -37,8 +38,7 @@ pub(crate) async fn a_turn_calls_a_tool_and_continues_with_its_result() {
     ])
     .await;
     let agent = agent(&model, &servers)
-        .build()
-        .expect("the agent is set up");
+        .chat();
     let finished = agent.send("Go on").finish().await;
     assert_eq!(finished.outcome, Outcome::Success);
     assert!(finished.transcript.text().ends_with("All done."));
@@ -92,8 +92,7 @@ pub(crate) async fn a_turn_that_is_cancelled_cancels_its_call() {
     let mut events = servers.events();
     let model = serve([Hop::new().tool_call("test__slow", json!({}))]).await;
     let agent = agent(&model, &servers)
-        .build()
-        .expect("the agent is set up");
+        .chat();
     let turn = agent.send("Go on");
     wait_for(&mut events, progress).await;
     turn.cancel();
@@ -113,8 +112,7 @@ pub(crate) async fn a_call_out_of_time_is_cancelled() {
     ])
     .await;
     let agent = agent(&model, &servers)
-        .build()
-        .expect("the agent is set up");
+        .chat();
     let mut turn = agent.send("Go on");
     wait_for(&mut events, progress).await;
     // From here on the clock moves on only when nothing else does.

@@ -2,12 +2,13 @@
 
 mod rooms;
 
+use crate::support::IntoChat as _;
 use futures::StreamExt;
 use rooms::{Rooms, Says};
 use serde_json::json;
 use stepwell_core::run_source::Soliplex;
 use stepwell_io::{
-    Agent, AgentBuilder, Failure, HttpClient, Outcome, RestError, RestRunSource, RunEvent, Tool,
+    AgentBuilder, Failure, HttpClient, Outcome, RestError, RestRunSource, RunEvent, Tool,
 };
 
 /// An agent on a new thread of the room.
@@ -31,7 +32,7 @@ async fn agent(rooms: &Rooms) -> (AgentBuilder, RestRunSource<Soliplex>, HttpCli
 async fn a_turn_with_a_tool_takes_two_runs_which_the_server_makes() {
     let rooms = Rooms::serve([Says::call("work"), Says::text("Done.")]).await;
     let (agent, source, client) = agent(&rooms).await;
-    let agent = agent.build().expect("the agent is set up");
+    let agent = agent.chat();
     let mut turn = agent.send("Go on");
     let mut hops = Vec::new();
     while let Some(event) = turn.next().await {
@@ -65,7 +66,7 @@ async fn a_turn_with_a_tool_takes_two_runs_which_the_server_makes() {
 async fn the_next_turn_has_a_run_of_its_own() {
     let rooms = Rooms::serve([Says::text("One."), Says::text("Two.")]).await;
     let (agent, ..) = agent(&rooms).await;
-    let agent = agent.build().expect("the agent is set up");
+    let agent = agent.chat();
     for said in ["One.", "Two."] {
         let finished = agent.send("Go on").finish().await;
         assert_eq!(finished.outcome, Outcome::Success);
@@ -85,7 +86,7 @@ async fn the_next_turn_has_a_run_of_its_own() {
 async fn a_broken_stream_continues_after_the_last_event() {
     let rooms = Rooms::serve([Says::text("A text that is cut twice.").cut_at([3, 5])]).await;
     let (agent, ..) = agent(&rooms).await;
-    let agent = agent.build().expect("the agent is set up");
+    let agent = agent.chat();
     let finished = agent.send("Go on").finish().await;
     assert_eq!(finished.outcome, Outcome::Success);
     assert_eq!(finished.transcript.text(), "A text that is cut twice.");
@@ -99,7 +100,7 @@ async fn a_broken_stream_continues_after_the_last_event() {
 async fn a_refused_run_fails_the_turn_with_the_servers_text() {
     let rooms = Rooms::serve([Says::call("work"), Says::no_run("the quota is used up")]).await;
     let (agent, ..) = agent(&rooms).await;
-    let agent = agent.build().expect("the agent is set up");
+    let agent = agent.chat();
     let finished = agent.send("Go on").finish().await;
     let Outcome::Failed {
         failure: Failure::RunNotCreated { message },

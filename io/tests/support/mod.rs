@@ -10,7 +10,8 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
 use stepwell_io::{
-    Agent, AgentBuilder, Endpoint, Finished, RunEvent, Tool, ToolContext, Turn, provider,
+    Agent, AgentBuilder, Conversation, Endpoint, Error, Finished, MessageContent, RunEvent, RunId,
+    Start, ThreadKey, Tool, ToolContext, Transcript, TurnEvents, WhenBusy, provider,
 };
 use stepwell_mock_llm::{Hop, MockLlm, RecordedRequest, Script};
 use tokio::sync::Semaphore;
@@ -44,14 +45,102 @@ pub(crate) fn endpoint(name: &str, model: &str, url: &str, key: Option<&str>) ->
     endpoint.expect("an address is all it needs")
 }
 
-/// An agent on the thread `thread-1`. Pauses between tries are cut to a millisecond.
+/// An agent and one of its conversations, whose turns are taken as raw events.
+#[derive(Clone, Debug)]
+pub(crate) struct Chat {
+    pub(crate) agent: Agent,
+    pub(crate) conversation: Conversation,
+    when_busy: WhenBusy,
+}
+
+impl From<Agent> for Chat {
+    /// The conversation `thread-1`.
+    fn from(agent: Agent) -> Self {
+        Self {
+            conversation: agent.conversation("thread-1"),
+            agent,
+            when_busy: WhenBusy::Fail,
+        }
+    }
+}
+
+/// Builds an agent, and begins a conversation with it.
+pub(crate) trait IntoChat {
+    fn chat(self) -> Chat;
+}
+
+impl IntoChat for AgentBuilder {
+    fn chat(self) -> Chat {
+        self.build().expect("the agent is set up").into()
+    }
+}
+
+impl Chat {
+    pub(crate) fn when_busy(self, when_busy: WhenBusy) -> Self {
+        Self { when_busy, ..self }
+    }
+
+    /// The agent's conversation with another id.
+    pub(crate) fn thread(&self, key: impl Into<ThreadKey>) -> Self {
+        Self {
+            conversation: self.agent.conversation(key),
+            ..self.clone()
+        }
+    }
+
+    pub(crate) fn with_history(self, history: Transcript) -> Self {
+        Self {
+            conversation: self.conversation.with_history(history),
+            ..self
+        }
+    }
+
+    pub(crate) fn send(&self, prompt: impl Into<MessageContent>) -> TurnEvents {
+        let run = self.conversation.send(prompt).when_busy(self.when_busy);
+        run.stream().into_events()
+    }
+
+    pub(crate) fn start(&self, start: Start) -> TurnEvents {
+        let run = self.conversation.start(start).when_busy(self.when_busy);
+        run.stream().into_events()
+    }
+
+    pub(crate) fn branch(&self, parent: Option<RunId>, start: Start) -> TurnEvents {
+        let run = self.conversation.start(start).after(parent);
+        run.when_busy(self.when_busy).stream().into_events()
+    }
+
+    pub(crate) fn revive(&self, snapshot: &str) -> Result<TurnEvents, Error> {
+        Ok(self.agent.revive(snapshot)?.into_events())
+    }
+
+    pub(crate) fn transcript(&self) -> Transcript {
+        self.conversation.transcript()
+    }
+
+    pub(crate) fn cancel(&self) {
+        self.conversation.cancel();
+    }
+
+    pub(crate) fn thread_key(&self) -> &ThreadKey {
+        self.conversation.key()
+    }
+}
+
+impl std::ops::Deref for Chat {
+    type Target = Agent;
+
+    fn deref(&self) -> &Agent {
+        &self.agent
+    }
+}
+
+/// An agent for the conversation `thread-1`. Pauses between tries are cut to a millisecond.
 pub(crate) fn agent_at(endpoint: Endpoint) -> AgentBuilder {
-    Agent::builder(endpoint)
-        .thread_id("thread-1")
-        .configure(|config| {
-            config.retry.first_delay = Duration::from_millis(1);
-            config.retry.max_delay = Duration::from_millis(2);
-        })
+    Agent::builder(endpoint).configure(|config| {
+        config.retry.first_delay = Duration::from_millis(1);
+        config.retry.max_delay = Duration::from_millis(2);
+    })
 }
 
 /// The same before the mock's chat endpoint.
@@ -87,7 +176,7 @@ pub(crate) async fn begun(calls: &Semaphore, count: u32) {
 }
 
 /// The events of a turn, and how it ended.
-pub(crate) async fn watch(mut turn: Turn) -> (Vec<RunEvent>, Finished) {
+pub(crate) async fn watch(mut turn: TurnEvents) -> (Vec<RunEvent>, Finished) {
     let mut events = Vec::new();
     while let Some(event) = turn.next().await {
         if let RunEvent::AgUi(event) = &event {

@@ -1,3 +1,4 @@
+use crate::support::IntoChat as _;
 use crate::support::{agent_at, endpoint};
 use crate::{lookup, messages, secret_number, start, watch};
 use futures::StreamExt;
@@ -34,7 +35,7 @@ async fn an_answered_agent_question_continues_the_turn() {
             .hop(Hop::new().text("Thank you.")),
     )
     .await;
-    let agent = agent(&server).build().expect("the agent is set up");
+    let agent = agent(&server).chat();
     let mut turn = agent.send("Delete it all");
     let asked = loop {
         let event = turn.next().await.expect("the turn goes on");
@@ -68,7 +69,7 @@ async fn an_agents_question_without_a_reader_gets_no_answer() {
             .hop(Hop::new().text("Then not.")),
     )
     .await;
-    let agent = agent(&server).build().expect("the agent is set up");
+    let agent = agent(&server).chat();
     let finished = agent.send("Delete it all").await.expect("it goes on");
     assert_eq!(finished.text(), "Then not.");
     let answer = &server.requests()[1].body["resume"][0];
@@ -82,7 +83,7 @@ async fn an_agents_question_without_a_reader_gets_no_answer() {
 #[tokio::test]
 async fn an_agent_that_asks_again_and_again_is_not_heard() {
     let server = start(Script::new().hop(question()).hop(question())).await;
-    let agent = agent(&server).build().expect("the agent is set up");
+    let agent = agent(&server).chat();
     let finished = agent.send("Delete it all").finish().await;
     assert_eq!(finished.outcome, Outcome::Cancelled);
     assert_eq!(server.requests().len(), 2);
@@ -91,7 +92,7 @@ async fn an_agent_that_asks_again_and_again_is_not_heard() {
 #[tokio::test]
 async fn an_answer_without_a_question_is_refused() {
     let server = start(Script::new().hop(Hop::new().text("Well").stall())).await;
-    let agent = agent(&server).build().expect("the agent is set up");
+    let agent = agent(&server).chat();
     let turn = agent.send("Hello");
     server.wait_until(|requests| requests.len() == 1).await;
     assert!(turn.resume(answer("ask-1")).await.is_err());
@@ -105,8 +106,7 @@ async fn the_same_turn_with_an_ag_ui_agent() {
     let server = start(Script::secret_numbers()).await;
     let agent = agent(&server)
         .tool(secret_number(), lookup)
-        .build()
-        .expect("the agent is set up");
+        .chat();
     let (_, finished) = watch(agent.send("What are the secret numbers?")).await;
     assert_eq!(finished.outcome, Outcome::Success);
     assert!(

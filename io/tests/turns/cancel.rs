@@ -1,3 +1,4 @@
+use crate::support::IntoChat as _;
 use super::{agent, lookup, messages, secret_number, start, watch};
 use futures::StreamExt;
 use serde_json::json;
@@ -9,7 +10,7 @@ use tokio::sync::{Notify, oneshot};
 #[tokio::test]
 async fn cancel_while_the_answer_comes_closes_the_connection() {
     let server = start(Script::new().hop(Hop::new().text("So far").stall())).await;
-    let agent = agent(&server).build().expect("the agent is set up");
+    let agent = agent(&server).chat();
     let mut turn = agent.send("Hello");
     let mut text = String::new();
     while text != "So far" {
@@ -35,7 +36,7 @@ async fn cancel_while_the_answer_comes_closes_the_connection() {
 #[tokio::test]
 async fn cancel_before_the_answer_begins() {
     let server = start(Script::new().hop(Hop::silent())).await;
-    let agent = agent(&server).build().expect("the agent is set up");
+    let agent = agent(&server).chat();
     let turn = agent.send("Hello");
     server.wait_until(|requests| requests.len() == 1).await;
     turn.cancel();
@@ -65,8 +66,7 @@ async fn cancel_during_a_tool_drops_it_and_leaves_a_legal_history() {
                 std::future::pending::<Result<String, String>>().await
             }
         })
-        .build()
-        .expect("the agent is set up");
+        .chat();
     let turn = agent.send("Hello");
     begun.notified().await;
     turn.cancel();
@@ -87,7 +87,7 @@ async fn cancel_during_a_tool_drops_it_and_leaves_a_legal_history() {
 #[tokio::test]
 async fn dropping_the_turn_cancels_it() {
     let server = start(Script::new().hop(Hop::new().text("So far").stall())).await;
-    let agent = agent(&server).build().expect("the agent is set up");
+    let agent = agent(&server).chat();
     let turn = agent.send("Hello");
     server.wait_until(|requests| requests.len() == 1).await;
     drop(turn);
@@ -101,8 +101,7 @@ async fn a_detached_turn_continues_to_its_end() {
     let server = start(Script::secret_numbers()).await;
     let agent = agent(&server)
         .tool(secret_number(), lookup)
-        .build()
-        .expect("the agent is set up");
+        .chat();
     agent.send("What are the secret numbers?").detach();
     server
         .wait_until(|requests| requests.len() == 2 && requests[1].delivery == Delivery::Complete)
@@ -117,7 +116,7 @@ async fn a_new_message_replaces_the_turn() {
             .hop(Hop::new().text("Sure.")),
     )
     .await;
-    let agent = agent(&server).build().expect("the agent is set up");
+    let agent = agent(&server).chat();
     let first = agent.send("A hard question");
     server.wait_until(|requests| requests.len() == 1).await;
     // The first turn is held, and its events are not taken: the second waits for neither.

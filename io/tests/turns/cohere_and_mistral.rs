@@ -1,5 +1,6 @@
 //! Whole turns with the two providers whose chats are their own.
 
+use crate::support::IntoChat as _;
 use crate::support::{agent_at, endpoint};
 use crate::{lookup, secret_number, start, watch};
 use serde_json::{Value, json};
@@ -24,8 +25,7 @@ fn script() -> Script {
 async fn converse(name: &str, server: &MockLlm, address: &str) -> Value {
     let agent = agent_at(endpoint(name, "model-1", address, Some("key")))
         .tool(secret_number(), lookup)
-        .build()
-        .expect("the agent is set up");
+        .chat();
 
     let (_, finished) = watch(agent.send("What are the secret numbers?")).await;
     assert_eq!(finished.outcome, Outcome::Success);

@@ -1,5 +1,6 @@
 //! Conversations that do not fit the model's context window.
 
+use crate::support::IntoChat as _;
 use crate::{agent, start, watch};
 use stepwell_io::{ContextOverflow, Failure, Message, Outcome, RunEvent, Transcript, Trimmed};
 use stepwell_mock_llm::{Hop, Script};
@@ -25,8 +26,7 @@ async fn the_apps_code_leaves_out_what_does_not_fit() {
             },
         )
         .history(history())
-        .build()
-        .expect("complete");
+        .chat();
     let (events, finished) = watch(agent.send("And?")).await;
     assert_eq!(finished.outcome, Outcome::Success);
     let is_told = |event: &RunEvent| matches!(event, RunEvent::ContextTrimmed { .. });
@@ -50,8 +50,7 @@ async fn a_failed_or_useless_trimmer_ends_the_turn_early() {
                 None::<Trimmed>
             })
             .history(history())
-            .build()
-            .expect("complete");
+            .chat();
         let (_, finished) = watch(agent.send("And?")).await;
         let Outcome::Failed { failure } = finished.outcome else {
             panic!("{:?}", finished.outcome)

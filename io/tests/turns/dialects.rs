@@ -1,11 +1,12 @@
 //! One scenario in every API of every provider: whatever the wire format, the app sees the same turn, and its journal
 //! replays and can be redacted.
 
+use crate::support::IntoChat as _;
 use super::{secret_number, start, watch};
 use serde_json::json;
 use std::sync::{Arc, Mutex};
 use stepwell_core::journal::Journal;
-use stepwell_io::{Agent, Event, Outcome, RunEvent, RunId, provider};
+use stepwell_io::{Event, Outcome, RunEvent, RunId, provider};
 use stepwell_mock_llm::{Dialect, Hop, Script};
 
 /// Words of the conversation, which a redacted journal must not have.
@@ -101,8 +102,7 @@ async fn one_scenario_gives_one_log_in_every_api_of_every_provider() {
                 .journal(move |_: &RunId, text: &str| {
                     lines.lock().expect("nobody panicked").push_str(text);
                 })
-                .build()
-                .expect("an agent");
+                .chat();
             let (events, finished) = watch(agent.send("What are the secret numbers?")).await;
             assert_eq!(finished.outcome, Outcome::Success, "{name}");
             assert_eq!(server.failures(), [] as [String; 0], "{name}");

@@ -1,3 +1,4 @@
+use crate::support::IntoChat as _;
 use crate::support::{agent_at, endpoint};
 use crate::{agent, lookup, secret_number, start, watch};
 use futures::StreamExt;
@@ -22,8 +23,7 @@ fn is_text(event: &RunEvent) -> bool {
 async fn ask(server: &MockLlm) -> (Vec<RunEvent>, stepwell_io::Finished) {
     let agent = agent(server)
         .tool(secret_number(), lookup)
-        .build()
-        .expect("the agent is set up");
+        .chat();
     watch(agent.send("Hello")).await
 }
 
@@ -62,8 +62,7 @@ async fn calls_of_a_stream_that_broke_off_are_not_run() {
         .tool(secret_number(), |_| async {
             panic!("a broken stream runs nothing") as Result<String, String>
         })
-        .build()
-        .expect("the agent is set up");
+        .chat();
     let (_, finished) = watch(agent.send("Hello")).await;
     failure(&finished.outcome);
     // The history stays valid: the provider accepts the next turn.
@@ -201,8 +200,7 @@ async fn an_address_without_a_listener_fails_in_the_end() {
     let endpoint = endpoint("openai-compatible", "m", "http://127.0.0.1:2/v1", None);
     let agent = agent_at(endpoint)
         .configure(|config| config.retry.attempts = 2)
-        .build()
-        .expect("the agent is set up");
+        .chat();
     let (events, finished) = watch(agent.send("Hello")).await;
     assert!(matches!(
         failure(&finished.outcome),
@@ -220,7 +218,7 @@ async fn an_address_without_a_listener_fails_in_the_end() {
 #[tokio::test]
 async fn a_silent_model_is_not_waited_for_for_ever() {
     let server = start(Script::new().hop(Hop::new().text("Hm").stall())).await;
-    let agent = agent(&server).build().expect("the agent is set up");
+    let agent = agent(&server).chat();
     let mut turn = agent.send("Hello");
     while turn.next().await.is_some_and(|event| !is_text(&event)) {}
     // The clock moves on only when nothing else does.

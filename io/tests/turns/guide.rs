@@ -1,5 +1,6 @@
 //! What the guide of Rust shows of tools.
 
+use crate::support::Chat;
 use super::{messages, start};
 use crate::support::endpoint;
 use schemars::JsonSchema;
@@ -7,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::error::Error;
 use std::time::Duration;
-use stepwell_io::{Agent, Endpoint, Tool, tool, tools};
+use stepwell_io::{Endpoint, Tool, tool, tools};
 use stepwell_mock_llm::{Hop, MockLlm, Script};
 
 #[derive(Serialize)]
@@ -33,7 +34,7 @@ async fn get_weather(
     }
 }
 
-fn weather(endpoint: Endpoint) -> Result<Agent, Box<dyn Error>> {
+fn weather(endpoint: Endpoint) -> Result<Chat, Box<dyn Error>> {
     let agent = Agent::builder(endpoint)
         .tools(tools![get_weather])
         .build()?;
@@ -47,7 +48,7 @@ struct Person {
     name: String,
 }
 
-fn numbers(endpoint: Endpoint) -> Result<Agent, Box<dyn Error>> {
+fn numbers(endpoint: Endpoint) -> Result<Chat, Box<dyn Error>> {
     let secret_number = Tool::new("get_secret_number", "The secret number of a person.");
     let agent = Agent::builder(endpoint)
         .typed_tool(secret_number, |person: Person, _| async move {
@@ -64,7 +65,7 @@ fn numbers(endpoint: Endpoint) -> Result<Agent, Box<dyn Error>> {
 async fn shown(
     name: &str,
     arguments: serde_json::Value,
-    agent: fn(Endpoint) -> Result<Agent, Box<dyn Error>>,
+    agent: fn(Endpoint) -> Result<Chat, Box<dyn Error>>,
 ) -> String {
     let asks = Hop::new().tool_call(name, arguments);
     let model: MockLlm = start(Script::new().hop(asks).hop(Hop::new().text("I see."))).await;

@@ -1,5 +1,6 @@
 //! Hooks: the app's code looks at requests, answers and tools, changes them, or refuses them.
 
+use crate::support::IntoChat as _;
 use crate::{agent, messages, start, watch};
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -49,7 +50,7 @@ async fn each_moment_may_be_looked_at_and_changed() {
             async {}
         });
     let agent = agent(&server).tool(tool(), work).hook(hook);
-    let agent = agent.build().expect("complete");
+    let agent = agent.chat();
     let (_, finished) = watch(agent.send("A secret")).await;
     assert_eq!(finished.outcome, Outcome::Success);
     assert_eq!(looked.load(Ordering::Relaxed), 1);
@@ -77,7 +78,7 @@ async fn refusals_are_events_and_outcomes() {
         .before_tool(|_: ToolInvocation| async { HookAnswer::refuse("not from here") })
         .after_answer(|_: HookedAnswer| async { HookAnswer::refuse("it tells the secret") });
     let agent = agent(&server).tool(tool(), work).hook(hook);
-    let (events, finished) = watch(agent.build().expect("complete").send("Hello")).await;
+    let (events, finished) = watch(agent.chat().send("Hello")).await;
     let problem = finished.outcome.problem().expect("it failed");
     assert_eq!(problem.kind, ErrorKind::Refused);
     assert!(problem.message.contains("guard") && problem.message.contains("it tells the secret"));
@@ -103,7 +104,7 @@ async fn a_hook_that_fails_or_panics_fails_the_turn_with_its_name() {
             assert!(!panics, "on purpose");
             Err::<(), _>("no such table")
         });
-        let agent = agent(&server).hook(hook).build().expect("complete");
+        let agent = agent(&server).hook(hook).chat();
         let (_, finished) = watch(agent.send("Hello")).await;
         let problem = finished.outcome.problem().expect("it failed");
         assert_eq!(problem.kind, ErrorKind::Refused);
@@ -134,7 +135,7 @@ impl HookHandler for Confused {
 async fn a_hook_that_answers_something_else_fails_the_turn() {
     let server = start(Script::new()).await;
     let hook = Hook::with_handler("confused", [HookMoment::BeforeRequest], Confused);
-    let agent = agent(&server).hook(hook).build().expect("complete");
+    let agent = agent(&server).hook(hook).chat();
     let (_, finished) = watch(agent.send("Hello")).await;
     let problem = finished.outcome.problem().expect("it failed");
     assert!(problem.message.contains("before_request"), "{problem}");

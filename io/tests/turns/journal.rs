@@ -1,5 +1,6 @@
 //! Journals of real turns.
 
+use crate::support::IntoChat as _;
 use crate::{agent, lookup, secret_number, start, watch};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -30,8 +31,7 @@ async fn each_turn_has_a_journal_that_replays() {
     let agent = agent(&server)
         .tool(secret_number(), lookup)
         .journal(keeping(&journals))
-        .build()
-        .expect("an agent");
+        .chat();
     let mut ends = Vec::new();
     for turn in ["one", "two"] {
         let message = Message::user(format!("{turn}-user"), "What are the numbers?");
@@ -59,8 +59,7 @@ async fn a_cancelled_turn_has_its_journal_too() {
             std::future::pending::<Result<String, String>>().await
         })
         .journal(keeping(&journals))
-        .build()
-        .expect("an agent");
+        .chat();
     let mut turn = agent.send("What are the numbers?");
     while let Some(event) = futures::StreamExt::next(&mut turn).await {
         if let stepwell_io::RunEvent::ToolCallUpdate(_) = event {

@@ -1,5 +1,6 @@
 //! Turns that are otherwise than their agent, and keys and instructions that the app's code gives.
 
+use crate::support::IntoChat as _;
 use crate::support::says;
 use crate::{agent, messages, secret_number, start, watch};
 use serde_json::json;
@@ -8,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use stepwell_io::store::MemoryStore;
 use stepwell_io::{
-    Agent, Authorization, CredentialRequest, ErrorKind, Failure, InstructionsRequest, Outcome,
+    Authorization, CredentialRequest, ErrorKind, Failure, InstructionsRequest, Outcome,
     Tool, ToolContext, TurnBuildError,
 };
 use stepwell_mock_llm::{Hop, MockLlm, Script};
@@ -43,8 +44,7 @@ async fn a_turn_is_otherwise_than_its_agent_and_the_next_one_is_not() {
         .instructions("Be kind.")
         .tool(Tool::new("work", "Works."), of_the_agent)
         .tool(Tool::new("rest", "Rests."), of_the_agent)
-        .build()
-        .expect("complete");
+        .chat();
     let turn = agent
         .turn("Hello")
         .instructions("Be brief.")
@@ -78,8 +78,7 @@ async fn a_turn_that_cannot_be_is_refused_before_it_begins() {
     let server = yes().await;
     let agent = agent(&server)
         .tool(secret_number(), of_the_agent)
-        .build()
-        .expect("complete");
+        .chat();
     let turn = agent.turn("Hello").tool_names(["get_sercet_number"]).send();
     let Err(TurnBuildError::Tool(error)) = turn else {
         panic!("there is no such tool");
@@ -105,7 +104,7 @@ async fn a_revived_turn_keeps_options_and_reports_missing_code() {
     let store = Arc::new(MemoryStore::new());
     let make = || {
         let builder = agent(&server).store(Arc::clone(&store) as _);
-        builder.build().expect("complete")
+        builder.chat()
     };
     let first = make();
     let deferred =
@@ -125,7 +124,7 @@ async fn a_revived_turn_keeps_options_and_reports_missing_code() {
     let turn = second.revive(&snapshot).expect("it was just written");
     let handle = turn.handle();
     handle
-        .finish_call("call-1", Ok("done".into()))
+        .resolve_call("call-1", Ok("done".into()))
         .await
         .expect("it is awaited");
     let (_, finished) = watch(turn).await;
@@ -166,8 +165,7 @@ async fn the_key_of_each_request_is_the_apps_to_give() {
     };
     let agent = asking(&server)
         .credentials(source)
-        .build()
-        .expect("complete");
+        .chat();
     for _ in 0..2 {
         let (_, finished) = watch(agent.send("Hello")).await;
         assert_eq!(finished.outcome, Outcome::Success);
@@ -197,8 +195,7 @@ async fn code_that_gives_no_key_is_a_clear_failure() {
                 assert!(!breaks, "on purpose");
                 Err::<String, _>("nobody has signed in")
             })
-            .build()
-            .expect("complete");
+            .chat();
         let (_, finished) = watch(agent.send("Hello")).await;
         let problem = finished.outcome.problem().expect("it failed");
         assert_eq!(problem.kind, ErrorKind::Authentication);
@@ -217,8 +214,7 @@ async fn a_turn_whose_key_does_not_come_can_be_cancelled() {
     let server = yes().await;
     let agent = asking(&server)
         .credentials(|_: CredentialRequest| std::future::pending::<Result<String, Infallible>>())
-        .build()
-        .expect("complete");
+        .chat();
     let turn = agent.send("Hello");
     turn.handle().cancel();
     let (_, finished) = watch(turn).await;
@@ -238,8 +234,7 @@ async fn instructions_are_made_for_each_turn_from_its_history() {
             let said = turn.history.messages().len();
             Ok::<_, Infallible>(format!("{said} in {}.", turn.thread.thread))
         })
-        .build()
-        .expect("complete");
+        .chat();
     for _ in 0..2 {
         let (_, finished) = watch(agent.send("Hello")).await;
         assert_eq!(finished.outcome, Outcome::Success);
@@ -260,7 +255,7 @@ where
     Fut: Future<Output = Result<String, &'static str>> + Send + 'static,
 {
     let builder = agent(server).instructions_from(make);
-    builder.build().expect("complete")
+    builder.chat()
 }
 
 #[tokio::test]

@@ -1,7 +1,8 @@
+use crate::support::IntoChat as _;
 use super::{lookup, secret_number, start, watch};
 use serde_json::{Value, json};
 use std::time::Duration;
-use stepwell_io::{Agent, AgentBuilder, Outcome, provider};
+use stepwell_io::{AgentBuilder, Outcome, provider};
 use stepwell_mock_llm::{Hop, MockLlm, Script};
 
 /// An agent on the mock's Responses endpoint.
@@ -35,8 +36,7 @@ async fn reasoning_and_calls_go_back_with_their_results() {
     let server = start(script).await;
     let agent = agent(&server)
         .tool(secret_number(), lookup)
-        .build()
-        .expect("the agent is set up");
+        .chat();
     let (_, finished) = watch(agent.send("What are the secret numbers?")).await;
     assert_eq!(finished.outcome, Outcome::Success);
     assert_eq!(finished.transcript.reasoning(), "Two people, two numbers.");
@@ -70,7 +70,7 @@ async fn reasoning_and_calls_go_back_with_their_results() {
 #[tokio::test]
 async fn a_failed_answer_has_the_providers_error_text() {
     let server = start(Script::new().hop(Hop::new().text("He").error_event("Oh no"))).await;
-    let agent = agent(&server).build().expect("the agent is set up");
+    let agent = agent(&server).chat();
     let (_, finished) = watch(agent.send("Hello")).await;
     assert!(
         matches!(&finished.outcome, Outcome::Failed { .. }),

@@ -1,5 +1,6 @@
 //! The context of a tool's code: the caller, the app's own value, and ways to report, to show and to ask.
 
+use crate::support::IntoChat as _;
 use super::{agent, messages, start, watch};
 use serde_json::json;
 use std::convert::Infallible;
@@ -42,8 +43,7 @@ async fn a_tool_knows_its_caller_and_the_apps_value() {
             assert_eq!(call.turn, call.run_id);
             Ok::<_, DepsError>(depot.city)
         })
-        .build()
-        .expect("the agent is set up");
+        .chat();
     watch(agent.send("Ship it")).await;
     let other = agent.with_deps(Depot { city: "Oslo" });
     watch(other.send("Ship it")).await;
@@ -69,8 +69,7 @@ async fn deps_of_another_type_fail_the_turn() {
                 Err(error) => error.to_string(),
             })
         })
-        .build()
-        .expect("the agent is set up");
+        .chat();
     let (events, finished) = watch(agent.send("Ship it")).await;
     let Outcome::Failed {
         failure: Failure::ToolNotSetUp { tool, message },
@@ -102,7 +101,7 @@ async fn the_texts_of_two_hops_do_not_run_together() {
     let hop = Hop::new().text("Let me see.").tool_call("ship", json!({}));
     let server = start(Script::new().hop(hop).hop(Hop::new().text("Done."))).await;
     let agent = agent(&server).tool(ship(), |_| async { Ok::<_, Infallible>("shipped") });
-    let agent = agent.build().expect("the agent is set up");
+    let agent = agent.chat();
     let (events, finished) = watch(agent.send("Ship it")).await;
     let shown: String = events
         .iter()
@@ -118,7 +117,7 @@ async fn the_texts_of_two_hops_do_not_run_together() {
 #[tokio::test]
 async fn errors_and_outcomes_print_nothing_of_the_conversation() {
     let server = start(Script::new().hop(Hop::error(401, "wrong key"))).await;
-    let agent = agent(&server).build().expect("the agent is set up");
+    let agent = agent(&server).chat();
     let failed = agent.send("my secret is 42").await.expect_err("a 401");
     let source = failed.source().map(ToString::to_string);
     assert!(source.is_some_and(|source| source.contains("wrong key")));
@@ -146,8 +145,7 @@ async fn what_a_tool_reports_comes_before_its_end() {
             call.partial("x".repeat(300 << 10));
             Ok::<_, Infallible>("shipped")
         })
-        .build()
-        .expect("the agent is set up");
+        .chat();
     let (events, finished) = watch(agent.send("Ship it")).await;
     assert_eq!(finished.outcome, Outcome::Success);
     let at = |wanted: &dyn Fn(&RunEvent) -> bool| events.iter().position(wanted);
@@ -195,8 +193,7 @@ async fn a_tool_asks_the_user() {
                 },
             }
         })
-        .build()
-        .expect("the agent is set up");
+        .chat();
     let (events, _) = watch(agent.send("Ship it")).await;
     let result = messages(&server.requests()[1], "tool")[0]["content"].to_string();
     assert!(result.contains("today"), "{result} {events:?}");
@@ -210,8 +207,7 @@ async fn without_a_way_to_ask_a_question_is_declined() {
         .blocking_tool(ship(), |call| -> Result<String, QuestionError> {
             Ok(format!("{:?}", call.ask_blocking("Why?")?))
         })
-        .build()
-        .expect("the agent is set up");
+        .chat();
     watch(agent.send("Ship it")).await;
     let result = messages(&server.requests()[1], "tool")[0]["content"].to_string();
     assert!(result.contains("no way to ask"), "{result}");
@@ -241,8 +237,7 @@ async fn a_tool_that_waits_for_the_user_does_not_run_out_of_time() {
             let _when_dropped = Resumed;
             std::future::pending().await
         })
-        .build()
-        .expect("the agent is set up");
+        .chat();
     let (events, finished) = watch(agent.send("Ship it")).await;
     assert_eq!(finished.outcome, Outcome::Success);
     let failed = events.iter().any(|event| {

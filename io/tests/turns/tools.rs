@@ -1,3 +1,4 @@
+use crate::support::IntoChat as _;
 use super::{agent, lookup, messages, secret_number, start, watch};
 use serde_json::json;
 use std::convert::Infallible;
@@ -22,8 +23,7 @@ async fn the_secret_number_turn_runs_both_tools_side_by_side() {
                 lookup(call).await
             }
         })
-        .build()
-        .expect("the agent is set up");
+        .chat();
 
     let (events, finished) = watch(agent.send("What are the secret numbers?")).await;
 
@@ -79,8 +79,7 @@ async fn result_of(script: Script, tool: Tool, panics: bool) -> (String, Option<
             assert!(!panics, "the tool has a bug");
             lookup(call).await
         })
-        .build()
-        .expect("the agent is set up");
+        .chat();
     let (events, finished) = watch(agent.send("Go on")).await;
     assert_eq!(
         finished.outcome,
@@ -156,8 +155,7 @@ async fn a_panic_in_one_tool_leaves_its_sibling_alone() {
             );
             lookup(call).await
         })
-        .build()
-        .expect("the agent is set up");
+        .chat();
     let (_, finished) = watch(agent.send("What are the secret numbers?")).await;
     assert_eq!(finished.outcome, Outcome::Success);
     let requests = server.requests();
@@ -178,8 +176,7 @@ async fn a_tool_without_arguments_gets_an_empty_object() {
             .tool(Tool::new("ping", "Answers."), |call| async move {
                 Ok::<_, String>(call.arguments.value.to_string())
             })
-            .build()
-            .expect("the agent is set up");
+            .chat();
         let (_, finished) = watch(agent.send("Ping")).await;
         assert_eq!(finished.outcome, Outcome::Success, "{raw:?}");
         assert_eq!(
@@ -199,8 +196,7 @@ async fn a_tool_that_takes_too_long_is_stopped() {
         .tool(Tool::new("wait", "Never comes back."), |_| {
             std::future::pending::<Result<String, String>>()
         })
-        .build()
-        .expect("the agent is set up");
+        .chat();
     let (events, finished) = watch(agent.send("Wait")).await;
     assert_eq!(finished.outcome, Outcome::Success);
     assert!(events.iter().any(|event| matches!(
@@ -231,8 +227,7 @@ async fn the_user_is_asked_before_a_tool_that_needs_it() {
                     }
                 }
             })
-            .build()
-            .expect("the agent is set up");
+            .chat();
         let (events, finished) = watch(agent.send("Go on")).await;
         assert_eq!(finished.outcome, Outcome::Success);
         assert_eq!(messages(&server.requests()[1], "tool")[0]["content"], shown);
@@ -248,8 +243,7 @@ async fn without_anyone_to_ask_tools_that_need_it_are_denied() {
     let server = start(Script::secret_numbers()).await;
     let agent = agent(&server)
         .tool(secret_number().requires_approval(), lookup)
-        .build()
-        .expect("the agent is set up");
+        .chat();
     let (_, finished) = watch(agent.send("Go on")).await;
     assert_eq!(finished.outcome, Outcome::Success);
     let requests = server.requests();
@@ -271,8 +265,7 @@ async fn a_turn_stops_at_its_limit_of_tool_rounds() {
     let agent = agent(&server)
         .max_tool_rounds(3)
         .tool(secret_number(), lookup)
-        .build()
-        .expect("the agent is set up");
+        .chat();
     let (_, finished) = watch(agent.send("Go on for ever")).await;
     assert_eq!(
         finished.outcome.limit().map(TurnLimit::name),
@@ -295,8 +288,7 @@ async fn a_clone_of_a_builder_may_give_a_tool_other_code() {
         .handler("get_secret_number", |_| async {
             Ok::<_, Infallible>("1,000")
         })
-        .build()
-        .expect("the agent is set up");
+        .chat();
     watch(own.send("Alice's number?")).await;
     let requests = server.requests();
     assert_eq!(messages(&requests[1], "tool")[0]["content"], "1,000");

@@ -1,5 +1,6 @@
 //! Typed answers, and the app's code that decodes them.
 
+use crate::support::IntoChat as _;
 use crate::{agent, start, watch};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -38,8 +39,7 @@ async fn what_the_apps_decoder_refuses_goes_back_to_the_model() {
     let agent = agent(&server)
         .output(trip().decoded_by_host(true))
         .output_decoder(decode)
-        .build()
-        .expect("complete");
+        .chat();
     let (events, finished) = watch(agent.send("A trip")).await;
     assert_eq!(finished.outcome, Outcome::Success);
     assert_eq!(finished.output, Some(json!({"days": 3})));
@@ -57,7 +57,7 @@ async fn what_the_apps_decoder_refuses_goes_back_to_the_model() {
 #[tokio::test]
 async fn handles_on_a_conversation_have_their_own_output_type() {
     let server = start(answers(&[3, 4])).await;
-    let plain = agent(&server).build().expect("complete");
+    let plain = agent(&server).chat();
     let typed = plain.with_output(trip(), Some(Arc::new(decode)));
     let finished = typed.send("A trip").finish().await;
     assert_eq!(finished.output, Some(json!({"days": 3})));
@@ -74,7 +74,7 @@ async fn handles_on_a_conversation_have_their_own_output_type() {
 async fn without_a_decoder_the_turn_fails() {
     let server = start(answers(&[3])).await;
     let output = trip().decoded_by_host(true).retries(0);
-    let agent = agent(&server).output(output).build().expect("complete");
+    let agent = agent(&server).output(output).chat();
     let finished = agent.send("A trip").finish().await;
     let Outcome::Failed {
         failure: Failure::OutputInvalid { reason, text },

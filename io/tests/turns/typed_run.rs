@@ -1,5 +1,6 @@
 //! Answers that are a type of the app's.
 
+use crate::support::IntoChat as _;
 use super::{agent, messages, start};
 use futures::StreamExt;
 use schemars::JsonSchema;
@@ -39,7 +40,7 @@ fn told(server: &MockLlm, request: usize) -> String {
 #[tokio::test]
 async fn the_answer_is_a_value_of_the_type() {
     let server = start(says(&[r#"{"city":"Bergen","days":3}"#])).await;
-    let agent = agent(&server).build().expect("the agent is set up");
+    let agent = agent(&server).chat();
     let trip: Trip = agent.run("Where to?").await.expect("it fits");
     assert_eq!(trip.city, "Bergen");
     assert_eq!(trip.days.get(), 3);
@@ -58,7 +59,7 @@ async fn what_the_schema_or_the_type_refuses_goes_back_to_the_model() {
         r#"{"city":"Bergen","days":3}"#,
     ]))
     .await;
-    let agent = agent(&server).build().expect("the agent is set up");
+    let agent = agent(&server).chat();
     let trip = agent
         .run::<Trip>("Where to?")
         .await
@@ -71,7 +72,7 @@ async fn what_the_schema_or_the_type_refuses_goes_back_to_the_model() {
 #[tokio::test]
 async fn what_never_fits_is_an_error_that_has_the_text() {
     let server = start(says(&["Bergen", "Bergen!", "I said: Bergen"])).await;
-    let agent = agent(&server).build().expect("the agent is set up");
+    let agent = agent(&server).chat();
     let failed = agent.run::<Trip>("Where to?").await;
     let Err(RunError::Turn(failed)) = failed else {
         panic!("{failed:?}");
@@ -88,7 +89,7 @@ async fn what_never_fits_is_an_error_that_has_the_text() {
 async fn lists_and_unions_are_answers_too() {
     let trips = r#"[{"city":"Bergen","days":3},{"city":"Oslo","days":1}]"#;
     let server = start(says(&[trips, r#"{"refused":{"why":"no time"}}"#])).await;
-    let agent = agent(&server).build().expect("the agent is set up");
+    let agent = agent(&server).chat();
     let trips = agent.run::<Vec<Trip>>("Where to?").await.expect("it fits");
     assert_eq!(trips.len(), 2);
     let why = "no time".to_owned();
@@ -98,7 +99,7 @@ async fn lists_and_unions_are_answers_too() {
 #[tokio::test]
 async fn the_agent_answers_in_words_as_before() {
     let server = start(says(&[r#"{"city":"Bergen","days":3}"#, "You are welcome."])).await;
-    let agent = agent(&server).build().expect("the agent is set up");
+    let agent = agent(&server).chat();
     agent.run::<Trip>("Where to?").await.expect("it fits");
     let finished = agent.send("Thank you").await.expect("it is whole");
     assert_eq!(finished.output, None);
@@ -110,7 +111,7 @@ async fn what_streams_of_the_answer_grows_into_it() {
     let whole = r#"{"city":"Bergen","days":3}"#;
     let script = Script::new().hop(Hop::new().text(&whole[..12]).text(&whole[12..]));
     let server = start(script).await;
-    let agent = agent(&server).build().expect("the agent is set up");
+    let agent = agent(&server).chat();
     let typed = agent.with_output(output_type::<Trip>().expect("it has a schema"), None);
     let mut turn = typed.send("Where to?");
     let mut partial = Value::Null;

@@ -1,5 +1,6 @@
 //! An agent whose client is a function, under a paused clock: what `docs/guides/invariants.md` shows.
 
+use crate::support::IntoChat as _;
 use bytes::Bytes;
 use futures::stream;
 use http::HeaderValue;
@@ -8,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use stepwell_core::dialect::{Dialect, Endpoint};
-use stepwell_io::{Agent, HttpClient, Outcome, Tool};
+use stepwell_io::{HttpClient, Outcome, Tool};
 use stepwell_testing::reply::{body, call, media_type, text};
 
 const DIALECT: Dialect = Dialect::OpenAiChat;
@@ -46,8 +47,7 @@ async fn an_hour_of_a_tool_takes_no_time() {
             tokio::time::sleep(Duration::from_secs(3_600)).await;
             Ok::<_, String>("done")
         })
-        .build()
-        .expect("an agent");
+        .chat();
 
     let finished = agent.send("Hello").finish().await;
 
