@@ -149,7 +149,10 @@ mod tests {
             away.inputs_since(DeviceState::default()),
             [Input::EnteredBackground, Input::NetworkLost]
         );
-        assert_eq!(names(DeviceState::enter_foreground, away), ["EnteredForeground"]);
+        assert_eq!(
+            names(DeviceState::enter_foreground, away),
+            ["EnteredForeground"]
+        );
         assert_eq!(names(DeviceState::find_network, away), ["NetworkAvailable"]);
         let blink = |device: &mut DeviceState| {
             device.enter_background();

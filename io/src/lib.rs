@@ -86,7 +86,6 @@ struct ToolExample;
 
 /// The core: the machine without IO, which the types of this crate come from.
 pub use stepwell_core as core;
-pub use stepwell_core::{MessageId, RunId, ThreadId, Timestamp, ToolCallId, Usd};
 pub use stepwell_core::dialect::{Endpoint, GenerationSettings, Secret, ToolChoice};
 pub use stepwell_core::event::{
     ContentPart, Event, Interrupt, Message, MessageContent, ResumeEntry, ResumeStatus, TokenUsage,
@@ -95,9 +94,9 @@ pub use stepwell_core::provider;
 pub use stepwell_core::registry::{RegistryEvent, RunHandle, SharedRegistry, ThreadKey};
 pub use stepwell_core::run::{
     Authorization, BackgroundPolicy, ContextGuard, ContextMessage, ContextOverflow, ContextPolicy,
-    Deadline, Decision, DevicePolicy, EmptyAnswerPolicy, Failure, HookAnswer,
-    HookMoment, HookPlace, HookSpec, HookSubject, HookedAnswer, HookedRequest, HookedResult,
-    Incomplete, LimitPolicy, Limits, Misuse, NetworkChangePolicy, OfflinePolicy, Outcome,
+    Deadline, Decision, DevicePolicy, EmptyAnswerPolicy, Failure, HookAnswer, HookMoment,
+    HookPlace, HookSpec, HookSubject, HookedAnswer, HookedRequest, HookedResult, Incomplete,
+    LimitPolicy, Limits, Misuse, NetworkChangePolicy, OfflinePolicy, Outcome,
     PartialArgumentsUpdate, PartialOutputUpdate, Problem, Question, QuestionError, RepeatLimit,
     RetryPolicy, RunConfig, RunEvent, SnapshotError, Start, SteeringRefusal, TextOptions, Timeouts,
     ToolCallUpdate, ToolInvocation, ToolPartialResult, ToolProgress, TurnLimit, TurnOptions,
@@ -108,6 +107,7 @@ pub use stepwell_core::tool::{
     ToolFailureKind, ToolOutput, ToolRegistry, ToolResult,
 };
 pub use stepwell_core::transcript::{ToolCallStatus, Transcript};
+pub use stepwell_core::{MessageId, RunId, ThreadId, Timestamp, ToolCallId, Usd};
 
 /// The items that the code of `#[tool]` names.
 #[cfg(feature = "macros")]

@@ -125,7 +125,9 @@ impl Model {
     #[must_use]
     pub fn key(mut self, key: impl Into<Secret>) -> Self {
         match &mut self.0 {
-            ModelKind::Ready(endpoint) => **endpoint = endpoint.as_ref().clone().with_key(key.into()),
+            ModelKind::Ready(endpoint) => {
+                **endpoint = endpoint.as_ref().clone().with_key(key.into())
+            }
             ModelKind::Named(named) => named.key = Some(key.into()),
         }
         self

@@ -280,11 +280,11 @@ async fn a_run_without_readers_is_stopped() {
 #[tokio::test]
 async fn a_turn_of_a_handler_is_a_whole_run_and_a_whole_message() {
     async fn agent_of(State(agent): State<Agent>, request: RunRequest) -> Response {
-        let turn = agent.send(request.said());
+        let turn = agent.stream(request.said());
         request.answer(turn)
     }
     async fn chat_of(State(agent): State<Agent>, chat: Chat) -> Response {
-        let turn = agent.send(chat.said());
+        let turn = agent.stream(chat.said());
         chat.answer(turn)
     }
     let script = Script::new()

@@ -67,7 +67,9 @@ impl Demo {
 
         let begin = Instant::now();
         let question = Message::user("demo-question", QUESTION);
-        let mut turn = agent.start(Start::new("demo-run", question));
+        let conversation = agent.conversation("demo");
+        let run = conversation.start(Start::new("demo-run", question));
+        let mut turn = run.stream().into_events();
         if self.json {
             while turn.next().await.is_some() {}
             let finished = turn.finish().await;
@@ -111,7 +113,6 @@ pub async fn agent(format: &Format, is_live: bool) -> Result<(MockLlm, AgentBuil
         .tool(secret_numbers::get_tool(), move |call| {
             secret_number(call, is_live)
         })
-        .thread_id("demo")
         // Each call is shown on its own line.
         .configure(|config| config.text = TextOptions::AS_WRITTEN);
     Ok((model, agent))

@@ -5,7 +5,7 @@ use crate::terminal::Shown;
 use futures::StreamExt;
 use std::convert::Infallible;
 use std::future::{Future, pending};
-use stepwell_io::{Finished, Interrupt, Outcome, ResumeEntry, RunEvent, Turn};
+use stepwell_io::{Finished, Interrupt, Outcome, ResumeEntry, RunEvent, TurnEvents};
 
 /// Handles events from outside a turn while the turn is shown.
 pub trait Beside {
@@ -55,7 +55,7 @@ impl Beside for () {
 ///
 /// # Errors
 /// The screen cannot be written to, or the user has left ([`Failure::Left`]).
-pub async fn follow(turn: Turn, shown: &mut Shown) -> Result<Finished, Failure> {
+pub async fn follow(turn: TurnEvents, shown: &mut Shown) -> Result<Finished, Failure> {
     follow_with(turn, shown, &mut ()).await
 }
 
@@ -64,7 +64,7 @@ pub async fn follow(turn: Turn, shown: &mut Shown) -> Result<Finished, Failure> 
 /// # Errors
 /// Those of [`follow`], or an event could not be handled.
 pub async fn follow_with(
-    mut turn: Turn,
+    mut turn: TurnEvents,
     shown: &mut Shown,
     beside: &mut impl Beside,
 ) -> Result<Finished, Failure> {

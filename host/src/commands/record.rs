@@ -66,7 +66,8 @@ impl Record {
             .map_err(Failure::usage)?;
         let mut shown = Shown::new(Screen::new(None));
         shown.question(&self.question)?;
-        let finished = follow(agent.send(&self.question), &mut shown).await?;
+        let turn = agent.stream(&*self.question).into_events();
+        let finished = follow(turn, &mut shown).await?;
         drop(scripted);
         lock(&journal).finish(&self.file)?;
         match problem(&finished.outcome) {

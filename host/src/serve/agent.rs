@@ -4,7 +4,7 @@ use super::backend::Backend;
 use super::metrics::Metrics;
 use crate::logging::traces_content;
 use stepwell_core::run::TextOptions;
-use stepwell_io::{Agent, RunId, WhenBusy};
+use stepwell_io::{Agent, RunId};
 use stepwell_serve::parts::TurnAgent;
 
 /// The agent that runs all turns.
@@ -14,8 +14,6 @@ pub(super) fn agent(backend: &Backend, metrics: &Metrics) -> TurnAgent {
         .client(backend.client.clone())
         .observer(move |_: &RunId| metrics.turn())
         .trace_content(traces_content())
-        // A client that sends while its turn is under way has moved on.
-        .when_busy(WhenBusy::Cancel)
         .configure(|config| {
             config.limits = backend.limits;
             config.instructions.clone_from(&backend.instructions);

@@ -1,13 +1,13 @@
 //! Prepares the machine of a turn, and stores that the turn begins or continues on this host.
 
-use crate::conversation::begin::Begin;
-use crate::conversation::runner::Runner;
-use crate::conversation::when_busy::WhenBusy;
-use crate::device::DeviceState;
 use crate::app::instructions::{self, InstructionsRequest};
 use crate::app::setup::Setup;
 use crate::base::Clock;
 use crate::base::lock;
+use crate::conversation::begin::Begin;
+use crate::conversation::runner::Runner;
+use crate::conversation::when_busy::WhenBusy;
+use crate::device::DeviceState;
 use crate::durable::{
     BeginFrom, Beginning, StoreNotices, StoreRetry, StoreSetup, StoreTrouble, StoredTurn, Writer,
 };
@@ -160,7 +160,8 @@ impl Preparation<'_> {
         let Some(stored) = &self.runner.stored() else {
             if let BeginFrom::Turn(_) = from {
                 return Err(NotBegun::Store(StoreError::Refused {
-                    message: "the conversation has no store to take the earlier turn from".to_owned(),
+                    message: "the conversation has no store to take the earlier turn from"
+                        .to_owned(),
                 }));
             }
             let (_, history) = known();
@@ -269,7 +270,11 @@ impl Preparation<'_> {
         Ok((Some(turn), run))
     }
 
-    fn beginning<'b>(&'b self, config: &'b Arc<RunConfig>, stored: &'b StoreSetup) -> Beginning<'b> {
+    fn beginning<'b>(
+        &'b self,
+        config: &'b Arc<RunConfig>,
+        stored: &'b StoreSetup,
+    ) -> Beginning<'b> {
         Beginning {
             config,
             stored,

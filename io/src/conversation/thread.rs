@@ -57,7 +57,11 @@ impl Threads {
     }
 
     /// Returns the thread of this key, or a new one.
-    pub(crate) fn find(self: &Arc<Self>, key: ThreadKey, registration: &Registration) -> Arc<Thread> {
+    pub(crate) fn find(
+        self: &Arc<Self>,
+        key: ThreadKey,
+        registration: &Registration,
+    ) -> Arc<Thread> {
         let mut threads = lock(&self.by_key);
         if let Some(thread) = threads.get(&key).and_then(Weak::upgrade) {
             return thread;
@@ -72,7 +76,12 @@ impl Threads {
     }
 
     /// Removes a thread that is released, unless another thread has its key by now.
-    fn release(&self, Thread { key, registration, .. }: &Thread) {
+    fn release(
+        &self,
+        Thread {
+            key, registration, ..
+        }: &Thread,
+    ) {
         let mut threads = lock(&self.by_key);
         let is_gone = |thread: &Weak<Thread>| thread.strong_count() == 0;
         if threads.get(key).is_some_and(is_gone) {

@@ -124,7 +124,12 @@ impl<T> Run<T> {
     pub fn settings(self, change: impl FnOnce(&mut GenerationSettings)) -> Self {
         self.change(|new| {
             let own = &new.runner.config().settings;
-            change(new.start.options.settings.get_or_insert_with(|| own.clone()));
+            change(
+                new.start
+                    .options
+                    .settings
+                    .get_or_insert_with(|| own.clone()),
+            );
         })
     }
 

@@ -31,7 +31,10 @@ where
             return Ok(None);
         }
         let decoder = Arc::new(|value: &Value| read::<T>(value));
-        Ok(Some((crate::app::typed_output::output_type::<T>()?, decoder)))
+        Ok(Some((
+            crate::app::typed_output::output_type::<T>()?,
+            decoder,
+        )))
     }
 
     fn of_end(end: &Finished) -> Result<Self, String> {

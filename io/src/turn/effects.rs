@@ -298,9 +298,10 @@ fn finished(effect: EffectId, result: ToolResult, setup: &Setup) -> Input<'stati
 /// Returns a failure as the model is told: of a panic, which may say anything, only that there was one.
 fn told(tool: &str, failure: ToolFailure) -> ToolFailure {
     match failure.kind {
-        ToolFailureKind::Panicked => {
-            ToolFailure::new(failure.kind, format!("`{tool}` failed because of a mistake in its code"))
-        }
+        ToolFailureKind::Panicked => ToolFailure::new(
+            failure.kind,
+            format!("`{tool}` failed because of a mistake in its code"),
+        ),
         _ => failure,
     }
 }

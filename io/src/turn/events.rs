@@ -5,7 +5,7 @@ use crate::turn::handle::{TurnError, TurnHandle};
 use futures::Stream;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use stepwell_core::event::{Interrupt, Metadata, ResumeEntry, ResumeStatus};
 use stepwell_core::run::{Failure, Outcome, RunEvent};
 use tokio::sync::{mpsc, watch};
@@ -114,19 +114,31 @@ impl TurnEvents {
 
     /// Waits for the end of a turn whose events are taken.
     pub(crate) async fn take_end(&mut self) -> Finished {
-        match std::mem::replace(&mut self.end, TurnEnd::Detached) {
-            TurnEnd::Task(task) => match task.await {
-                Ok(Some(finished)) => finished,
-                // Only `suspend` ends a turn without an outcome, and it consumes the turn.
-                Ok(None) => std::future::pending().await,
+        std::future::poll_fn(|context| self.poll_end(context)).await
+    }
+
+    /// Polls for the end of a turn whose events are taken. A panic of its task is passed on.
+    pub(crate) fn poll_end(&mut self, context: &mut Context<'_>) -> Poll<Finished> {
+        let end = match &mut self.end {
+            TurnEnd::Task(task) => match ready!(Pin::new(task).poll(context)) {
+                Ok(end) => end.map(Box::new),
                 Err(error) => match error.try_into_panic() {
-                    Ok(panic) => std::panic::resume_unwind(panic),
+                    Ok(panic) => {
+                        self.end = TurnEnd::Detached;
+                        std::panic::resume_unwind(panic)
+                    }
                     // The runtime shuts down: this task is about to be dropped too.
-                    Err(_) => std::future::pending().await,
+                    Err(_) => None,
                 },
             },
-            TurnEnd::Over(Some(finished)) => *finished,
-            TurnEnd::Over(None) | TurnEnd::Detached => std::future::pending().await,
+            TurnEnd::Over(end) => end.take(),
+            TurnEnd::Detached => return Poll::Pending,
+        };
+        self.end = TurnEnd::Detached;
+        match end {
+            Some(end) => Poll::Ready(*end),
+            // Only `suspend` ends a turn without an outcome, and it consumes the turn.
+            None => Poll::Pending,
         }
     }
 

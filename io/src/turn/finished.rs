@@ -52,7 +52,8 @@ impl Finished {
     #[must_use]
     pub fn text(&self) -> String {
         let last = self.transcript.messages().iter().rev();
-        let mut own = last.take_while(|message| self.hops > 0 && !matches!(message, Message::User(_)));
+        let mut own =
+            last.take_while(|message| self.hops > 0 && !matches!(message, Message::User(_)));
         let text = own.find_map(|message| match message {
             Message::Assistant(message) => message.content.clone().filter(|text| !text.is_empty()),
             _ => None,

@@ -22,17 +22,16 @@ use crate::turn::finished::Finished;
 use crate::turn::handle::{TurnError, TurnHandle};
 use crate::turn::result::TurnResult;
 use crate::turn::update::Update;
-use futures::future::BoxFuture;
 use futures::{Stream, StreamExt};
 use std::fmt;
 use std::marker::PhantomData;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
+use stepwell_core::MessageId;
 use stepwell_core::ToolCallId;
 use stepwell_core::event::{MessageContent, ResumeEntry};
 use stepwell_core::run::{Failure, Outcome, RunEvent};
 use stepwell_core::tool::ToolResult;
-use stepwell_core::MessageId;
 
 /// A turn that is under way: a stream of its [updates](Update). If the turn fails, the last item is the error.
 ///
@@ -67,8 +66,12 @@ pub struct Turn<T = String> {
 enum TurnState {
     UnderWay(TurnEvents),
     /// The events are taken; the end follows.
-    Ending(BoxFuture<'static, Finished>),
-    Ended(Box<Result<Finished, Error>>),
+    Ending(TurnEvents),
+    Ended {
+        end: Box<Result<Finished, Error>>,
+        /// Whether the stream has given out the error.
+        is_reported: bool,
+    },
     /// The result was given out.
     Taken,
 }
@@ -99,7 +102,10 @@ impl<T> Turn<T> {
         });
         Self {
             handle: events.handle(),
-            state: TurnState::Ended(Box::new(Err(error))),
+            state: TurnState::Ended {
+                end: Box::new(Err(error)),
+                is_reported: false,
+            },
             output: PhantomData,
         }
     }
@@ -171,7 +177,7 @@ impl<T> Turn<T> {
     pub fn into_events(mut self) -> TurnEvents {
         match std::mem::replace(&mut self.state, TurnState::Taken) {
             TurnState::UnderWay(events) => events,
-            TurnState::Ended(end) => match *end {
+            TurnState::Ended { end, .. } => match *end {
                 Ok(finished) => TurnEvents::ended(finished.outcome),
                 Err(error) => TurnEvents::ended(Outcome::Failed {
                     failure: Failure::Misuse {
@@ -218,13 +224,15 @@ impl<T: Output> Turn<T> {
     pub async fn result(self) -> Result<TurnResult<T>, Error> {
         let end = match self.state {
             TurnState::UnderWay(events) => Ok(events.finish().await),
-            TurnState::Ending(end) => Ok(end.await),
-            TurnState::Ended(end) => *end,
+            TurnState::Ending(mut events) => Ok(events.take_end().await),
+            TurnState::Ended { end, .. } => *end,
             TurnState::Taken => Err(Error::misuse("the turn has no result any more")),
         }?;
         match end.outcome.problem() {
             Some(_) => Err(Error::of_end(end)),
-            None => TurnResult::of_end(end).map_err(|(reason, end)| Error::unreadable(&reason, end)),
+            None => {
+                TurnResult::of_end(end).map_err(|(reason, end)| Error::unreadable(&reason, end))
+            }
         }
     }
 }
@@ -232,10 +240,7 @@ impl<T: Output> Turn<T> {
 impl<T> Stream for Turn<T> {
     type Item = Result<Update, Error>;
 
-    fn poll_next(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Self::Item>> {
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         loop {
             match &mut self.state {
                 TurnState::UnderWay(events) => match ready!(events.poll_next_unpin(context)) {
@@ -246,29 +251,29 @@ impl<T> Stream for Turn<T> {
                     },
                     None => {
                         let state = std::mem::replace(&mut self.state, TurnState::Taken);
-                        if let TurnState::UnderWay(mut events) = state {
-                            let end = async move { events.take_end().await };
-                            self.state = TurnState::Ending(Box::pin(end));
+                        if let TurnState::UnderWay(events) = state {
+                            self.state = TurnState::Ending(events);
                         }
                     }
                 },
-                TurnState::Ending(end) => {
-                    let end = ready!(end.as_mut().poll(context));
+                TurnState::Ending(events) => {
+                    let end = ready!(events.poll_end(context));
                     let has_failed = end.outcome.problem().is_some();
-                    self.state = TurnState::Ended(Box::new(match has_failed {
-                        true => Err(Error::of_end(end)),
-                        false => Ok(end),
-                    }));
-                    return Poll::Ready(match &self.state {
-                        TurnState::Ended(end) => end.as_ref().as_ref().err().cloned().map(Err),
-                        _ => None,
-                    });
+                    self.state = TurnState::Ended {
+                        end: Box::new(match has_failed {
+                            true => Err(Error::of_end(end)),
+                            false => Ok(end),
+                        }),
+                        is_reported: false,
+                    };
                 }
-                TurnState::Ended(_) | TurnState::Taken => return Poll::Ready(None),
+                TurnState::Ended { end, is_reported } => {
+                    let is_first = !std::mem::replace(is_reported, true);
+                    let error = end.as_ref().as_ref().err().filter(|_| is_first);
+                    return Poll::Ready(error.cloned().map(Err));
+                }
+                TurnState::Taken => return Poll::Ready(None),
             }
         }
     }
 }
-
-// Nothing of a turn is pinned: its futures are in boxes.
-impl<T> Unpin for Turn<T> {}

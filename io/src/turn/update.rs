@@ -207,6 +207,10 @@ impl Update {
                 ),
             },
             RunEvent::Completed(_) => return None,
+            #[allow(
+                unreachable_patterns,
+                reason = "the core may have more events, unless it is built as exhaustive"
+            )]
             event => Self::Warning {
                 message: format!("an event that this version does not know: {event:?}"),
             },

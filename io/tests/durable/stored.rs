@@ -75,9 +75,7 @@ async fn nothing_goes_out_before_it_is_stored() {
 async fn a_turn_that_is_cancelled_is_stored_so() {
     let server = serve([asks(&["a"])]).await;
     let (store, calls) = (memory(), Arc::new(Semaphore::new(0)));
-    let agent = agent(&server, &store)
-        .tool(work(), hangs(&calls))
-        .chat();
+    let agent = agent(&server, &store).tool(work(), hangs(&calls)).chat();
     let turn = agent.send("Do it");
     begun(&calls, 1).await;
     turn.cancel();
@@ -92,9 +90,7 @@ async fn a_turn_that_is_cancelled_is_stored_so() {
 async fn a_replaced_turn_is_closed_before_the_next_begins() {
     let server = serve([asks(&["a"]), says("Never mind.")]).await;
     let (store, calls) = (memory(), Arc::new(Semaphore::new(0)));
-    let agent = agent(&server, &store)
-        .tool(work(), hangs(&calls))
-        .chat();
+    let agent = agent(&server, &store).tool(work(), hangs(&calls)).chat();
     let first = agent.send("Do it");
     begun(&calls, 1).await;
     let second = agent.turn("Leave it").when_busy(WhenBusy::Cancel).send();

@@ -1,7 +1,7 @@
 //! A turn that begins while another turn of its thread is under way.
 
-use crate::support::{Chat, IntoChat as _};
 use crate::cancel::Place;
+use crate::support::{Chat, IntoChat as _};
 use crate::threads::{events, names};
 use crate::*;
 use stepwell_io::{ErrorKind, Message, Start, WhenBusy};

@@ -1,7 +1,7 @@
 //! What the guide of Rust shows of tools.
 
-use crate::support::Chat;
 use super::{messages, start};
+use crate::support::Chat;
 use crate::support::endpoint;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

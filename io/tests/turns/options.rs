@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use stepwell_io::store::MemoryStore;
 use stepwell_io::{
-    Authorization, CredentialRequest, ErrorKind, Failure, InstructionsRequest, Outcome,
-    Tool, ToolContext, TurnBuildError,
+    Authorization, CredentialRequest, ErrorKind, Failure, InstructionsRequest, Outcome, Tool,
+    ToolContext, TurnBuildError,
 };
 use stepwell_mock_llm::{Hop, MockLlm, Script};
 
@@ -76,9 +76,7 @@ async fn a_turn_is_otherwise_than_its_agent_and_the_next_one_is_not() {
 #[tokio::test]
 async fn a_turn_that_cannot_be_is_refused_before_it_begins() {
     let server = yes().await;
-    let agent = agent(&server)
-        .tool(secret_number(), of_the_agent)
-        .chat();
+    let agent = agent(&server).tool(secret_number(), of_the_agent).chat();
     let turn = agent.turn("Hello").tool_names(["get_sercet_number"]).send();
     let Err(TurnBuildError::Tool(error)) = turn else {
         panic!("there is no such tool");
@@ -163,9 +161,7 @@ async fn the_key_of_each_request_is_the_apps_to_give() {
             }
         }
     };
-    let agent = asking(&server)
-        .credentials(source)
-        .chat();
+    let agent = asking(&server).credentials(source).chat();
     for _ in 0..2 {
         let (_, finished) = watch(agent.send("Hello")).await;
         assert_eq!(finished.outcome, Outcome::Success);

@@ -1,5 +1,5 @@
-use crate::support::IntoChat as _;
 use super::{lookup, secret_number, start, watch};
+use crate::support::IntoChat as _;
 use serde_json::{Value, json};
 use std::time::Duration;
 use stepwell_io::{AgentBuilder, Outcome, provider};
@@ -34,9 +34,7 @@ async fn reasoning_and_calls_go_back_with_their_results() {
         )
         .hop(Hop::new().text("Alice's number is 42, Bob's is 7"));
     let server = start(script).await;
-    let agent = agent(&server)
-        .tool(secret_number(), lookup)
-        .chat();
+    let agent = agent(&server).tool(secret_number(), lookup).chat();
     let (_, finished) = watch(agent.send("What are the secret numbers?")).await;
     assert_eq!(finished.outcome, Outcome::Success);
     assert_eq!(finished.transcript.reasoning(), "Two people, two numbers.");

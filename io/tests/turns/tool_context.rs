@@ -1,7 +1,7 @@
 //! The context of a tool's code: the caller, the app's own value, and ways to report, to show and to ask.
 
-use crate::support::IntoChat as _;
 use super::{agent, messages, start, watch};
+use crate::support::IntoChat as _;
 use serde_json::json;
 use std::convert::Infallible;
 use std::error::Error;

@@ -1,5 +1,5 @@
-use crate::support::IntoChat as _;
 use super::{agent, lookup, messages, secret_number, start, watch};
+use crate::support::IntoChat as _;
 use serde_json::json;
 use std::convert::Infallible;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! Answers that are a type of the app's.
 
-use crate::support::IntoChat as _;
 use super::{agent, messages, start};
+use crate::support::IntoChat as _;
 use futures::StreamExt;
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -38,7 +38,7 @@ pub(crate) const KEEP_ALIVE: Duration = Duration::from_secs(15);
 /// async fn ask(State(agent): State<Agent>, Extension(user): Extension<User>, request: RunRequest) -> Response {
 ///     // A thread of this user's and this transcript's own: what others say is not in it.
 ///     let thread = ThreadKey::new("", user.id, request.input.thread_id.clone());
-///     let turn = agent.thread(thread).send(request.said());
+///     let turn = agent.conversation(thread).stream(request.said());
 ///     request.answer(turn)
 /// }
 /// ```
@@ -65,7 +65,7 @@ impl RunRequest {
     /// # Panics
     /// Outside of a tokio runtime.
     #[must_use]
-    pub fn answer(self, turn: Turn) -> Response {
+    pub fn answer<T>(self, turn: Turn<T>) -> Response {
         let Self { input, encoding } = self;
         let run_id = input.run_id.clone();
         let events = run_of(turn, Some(input), Format::AgUi);
@@ -102,7 +102,7 @@ impl Chat {
     /// # Panics
     /// Outside of a tokio runtime.
     #[must_use]
-    pub fn answer(self, turn: Turn) -> Response {
+    pub fn answer<T>(self, turn: Turn<T>) -> Response {
         let ChatRequest {
             input, message_id, ..
         } = self.0;

@@ -27,7 +27,7 @@ use stepwell_io::Agent;
 /// of yours give the model instructions, give [`AgentRoutes::server`] an [`AgUiServer::with_trust`].
 ///
 /// All clients share the threads: any client that knows a thread's id can answer its questions. An app with users gives
-/// each an agent with a [`ThreadKey`](stepwell_io::ThreadKey) of their own, in handlers with an [`AgUiServer`].
+/// each a [room](AgUiServer::in_room) of their own, in handlers with an [`AgUiServer`].
 pub fn router(agent: Agent) -> Router {
     AgentRoutes::new(agent).router()
 }
@@ -132,7 +132,7 @@ async fn resume(
     Query(from): Query<StreamStart>,
 ) -> Result<Response, ChatRefusal> {
     let chat = chat.into();
-    let stream = routes.server.chat_stream(&routes.agent, &chat);
+    let stream = routes.server.chat_stream(&chat);
     Ok(match stream.await? {
         Some(stream) => {
             let stream = stream.starting_at(from.start_index.unwrap_or(0));
@@ -148,7 +148,7 @@ async fn stop_chat(
     Path(chat): Path<String>,
 ) -> Result<StatusCode, ChatRefusal> {
     let chat = chat.into();
-    let stopped = routes.server.stop_chat(&routes.agent, &chat);
+    let stopped = routes.server.stop_chat(&chat);
     stopped.await?;
     Ok(StatusCode::NO_CONTENT)
 }
@@ -161,9 +161,7 @@ async fn stop(
     check_content_type(&head.headers)?;
     let body = read_body(body, routes.max_body).await?;
     let StopRequest { thread_id, run_id } = StopRequest::read(body.as_ref())?;
-    let stopped = routes
-        .server
-        .stop_run(&routes.agent, &thread_id, run_id.as_ref());
+    let stopped = routes.server.stop_run(&thread_id, run_id.as_ref());
     stopped.await?;
     Ok(StatusCode::NO_CONTENT)
 }

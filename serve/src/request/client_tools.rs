@@ -2,7 +2,7 @@
 
 use crate::request::refused::{Refused, RefusedReason};
 use crate::turn::shared_state::CHANGE_STATE;
-use std::convert::Infallible;
+use std::error::Error as _;
 use stepwell_core::event::ToolDefinition;
 use stepwell_core::tool::ToolError;
 use stepwell_io::{Agent, AgentBuilder, BuildError, Tool, ToolAnswer, ToolRegistry};
@@ -38,7 +38,7 @@ pub enum UnusableTools {
     },
     /// The agent cannot be set up.
     #[error("the server cannot begin a run: see its log")]
-    Agent(#[source] BuildError),
+    Agent(#[source] stepwell_io::Error),
 }
 
 /// Offers a client's tools alongside those of `own`, the server's.
@@ -57,21 +57,22 @@ pub(crate) fn offer(
             let name = name.clone();
             return Err(UnusableTools::Taken { index, name });
         }
-        agent = agent.tool(client_tool(definition), |_| async {
-            Ok::<_, Infallible>(ToolAnswer::Deferred)
-        });
+        agent = agent.tool(client_tool(definition), |_| async { ToolAnswer::Deferred });
     }
     Ok(agent)
 }
 
 /// The agent, if its tools can be offered; `tools` are the client's.
 pub(crate) fn build(agent: AgentBuilder, tools: &[ToolDefinition]) -> Result<Agent, UnusableTools> {
-    agent.build().map_err(|error| match error {
-        BuildError::Tool(source) => UnusableTools::Tool {
-            path: path(&source, tools),
-            source,
-        },
-        other => UnusableTools::Agent(other),
+    agent.build().map_err(|error| {
+        let cause = error.source().and_then(|cause| cause.downcast_ref());
+        match cause {
+            Some(BuildError::Tool(source)) => UnusableTools::Tool {
+                path: path(source, tools),
+                source: source.clone(),
+            },
+            _ => UnusableTools::Agent(error),
+        }
     })
 }
 

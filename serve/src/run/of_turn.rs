@@ -13,7 +13,7 @@ use stepwell_core::dialect::ClientVersion;
 use stepwell_core::event::{
     Interrupt, PROTOCOL_VERSION, RunAgentInput, RunOutcome, RunStarted, TokenUsage,
 };
-use stepwell_io::{Event, RunEvent, ToolCallStatus, Turn, TurnHandle};
+use stepwell_io::{Event, RunEvent, ToolCallStatus, Turn, TurnEvents, TurnHandle};
 
 /// A turn that the app has begun itself as one complete run, from `RUN_STARTED` to its end: for a handler of the app's
 /// own. `input` is the client's request; without it the run uses the ids of the turn. Dropping the stream stops the
@@ -28,7 +28,8 @@ use stepwell_io::{Event, RunEvent, ToolCallStatus, Turn, TurnHandle};
 ///
 /// [`Start::resume`]: stepwell_io::Start::resume
 #[must_use]
-pub fn run_of(mut turn: Turn, input: Option<RunAgentInput>, format: Format) -> EventStream {
+pub fn run_of<T>(turn: Turn<T>, input: Option<RunAgentInput>, format: Format) -> EventStream {
+    let mut turn = turn.into_events();
     let (log, stream) = event_log(format);
     tokio::spawn(async move {
         let mut own = RunAgentInput::default();
@@ -81,7 +82,7 @@ struct Telling<'a> {
 impl Telling<'_> {
     /// Emits the turn to its end, or until it waits for the user or the client. Returns how the run ends, and what the
     /// turn has cost.
-    async fn tell(&mut self, mut turn: Turn) -> (Ending, TokenUsage) {
+    async fn tell(&mut self, mut turn: TurnEvents) -> (Ending, TokenUsage) {
         let handle = turn.handle();
         let mut abandoned = self.writer.abandoned();
         let mut is_abandoned = false;

@@ -3,7 +3,7 @@
 use std::future::ready;
 use stepwell_core::run::TextOptions;
 use stepwell_demo::secret_numbers::{SecretNumbers, get_tool, set_tool};
-use stepwell_io::{Agent, AgentBuilder, ToolContext, WhenBusy, provider};
+use stepwell_io::{Agent, AgentBuilder, ToolContext, provider};
 use stepwell_mock_llm::{MockLlm, Script};
 
 const SCENES: &str = include_str!("../../../host/src/serve/scenes.json");
@@ -18,9 +18,7 @@ pub(super) async fn start() -> (MockLlm, AgentBuilder) {
     let endpoint = provider
         .endpoint(None, "scripted", Some(&url), None)
         .unwrap();
-    let agent = Agent::builder(endpoint)
-        .when_busy(WhenBusy::Cancel)
-        .configure(|config| config.text = TextOptions::AS_WRITTEN);
+    let agent = Agent::builder(endpoint).configure(|config| config.text = TextOptions::AS_WRITTEN);
     (model, agent)
 }
 

@@ -9,11 +9,10 @@ use crate::setup::endpoint;
 use crate::tools::{calculator, clock};
 use std::sync::Arc;
 use std::time::Duration;
-use stepwell_core::ThreadId;
 use stepwell_demo::{Failure, catalog};
 use stepwell_io::mcp::McpServers;
 use stepwell_io::store::Store;
-use stepwell_io::{Agent, HttpClient, TextOptions, ToolSource, WhenBusy};
+use stepwell_io::{Agent, HttpClient, TextOptions, ToolSource};
 use stepwell_mock_llm::MockLlm;
 
 /// The delay between two deltas of the scripted model for a user who watches.
@@ -109,11 +108,7 @@ impl Agents {
     }
 
     /// Builds an agent for a session.
-    pub(super) fn agent(
-        &self,
-        store: &Arc<dyn Store>,
-        thread: &ThreadId,
-    ) -> Result<Agent, Failure> {
+    pub(super) fn agent(&self, store: &Arc<dyn Store>) -> Result<Agent, Failure> {
         let settings = &self.settings;
         let endpoint = match &self.scripted {
             Some((_, backend)) => Some(backend.endpoint.clone()),
@@ -126,10 +121,7 @@ impl Agents {
             .approver(approver(self.ask.clone()))
             .answerer(answerer(self.ask.clone()))
             .store(Arc::clone(store))
-            .thread_id(thread.clone())
             .trace_content(traces_content())
-            // The user's message stops a turn that was left open elsewhere.
-            .when_busy(WhenBusy::Cancel)
             .configure(|config| {
                 settings.limits.apply(&mut config.limits);
                 // Each call is shown on a line of its own.

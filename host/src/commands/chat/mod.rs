@@ -78,7 +78,7 @@ impl Chat {
             None => Session::new(store.store()),
         };
         let mut talk = Talk {
-            agent: agents.agent(&session.store, &session.thread)?,
+            agent: agents.agent(&session.store)?,
             agents,
             session,
             store: address.map(store::name),

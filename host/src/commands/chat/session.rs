@@ -4,14 +4,14 @@ use std::io;
 use std::sync::Arc;
 use stepwell_core::event::Message;
 use stepwell_core::registry::ThreadKey;
-use stepwell_core::run::{Start, TextOptions};
+use stepwell_core::run::TextOptions;
 use stepwell_core::session::{Role, SessionView, Turn as StoredTurn, ViewOptions};
 use stepwell_core::transcript::ToolCallStatus;
 use stepwell_core::{RunId, ThreadId, Timestamp};
 use stepwell_demo::Failure;
 use stepwell_demo::terminal::Shown;
 use stepwell_io::store::{Store, StoreError, ThreadQuery, ThreadRecord, TurnKey, Unfinished};
-use stepwell_io::{Agent, Turn};
+use stepwell_io::{Agent, TurnEvents, WhenBusy};
 use time::OffsetDateTime;
 use uuid::Uuid;
 
@@ -65,16 +65,15 @@ impl Session {
         Ok(session)
     }
 
-    /// Sends a message to the model, instead of the one that was taken back.
-    pub(super) fn send(&mut self, agent: &Agent, text: &str) -> Turn {
-        match self.after.take() {
-            None => agent.send(text),
-            Some(parent) => {
-                let run_id = Uuid::new_v4().to_string();
-                let message = Message::user(format!("{run_id}-user"), text);
-                agent.branch(parent, Start::new(run_id, message))
-            }
-        }
+    /// Sends a message to the model, instead of the one that was taken back. The message stops a turn that was left open
+    /// elsewhere.
+    pub(super) fn send(&mut self, agent: &Agent, text: &str) -> TurnEvents {
+        let run = agent.conversation(self.thread.clone()).send(text);
+        let run = match self.after.take() {
+            None => run,
+            Some(parent) => run.after(parent),
+        };
+        run.when_busy(WhenBusy::Cancel).stream().into_events()
     }
 
     /// Takes the last turn back: the next message replaces it. The store keeps it as another branch. Returns the user's
@@ -142,17 +141,19 @@ impl Session {
     }
 
     /// Resumes the unfinished turn, if there is one: it repeats its questions.
-    pub(super) async fn resume_turn(&self, agent: &Agent) -> Result<Option<Turn>, Failure> {
+    pub(super) async fn resume_turn(&self, agent: &Agent) -> Result<Option<TurnEvents>, Failure> {
         let Some(unfinished) = &self.unfinished else {
             return Ok(None);
         };
         // Since the session was read it may have ended, or another program may own it.
-        let recovered = agent.recover_turn(unfinished).await.map_err(unusable)?;
+        let recovered = agent.recover_turn(unfinished).await;
+        let recovered =
+            recovered.map_err(|error| Failure::failed(format!("the store: {error}")))?;
         let Some(recovered) = recovered else {
             return Ok(None);
         };
         let turn = recovered.turn;
-        turn.map(Some).map_err(|error| {
+        turn.map(|turn| Some(turn.into_events())).map_err(|error| {
             Failure::failed(format!(
                 "the session's last turn cannot go on: {error}; begin a new session"
             ))

@@ -12,7 +12,7 @@ use std::time::Instant;
 use stepwell_demo::terminal::{Shown, Summary};
 use stepwell_demo::{Failure, follow_with, one_line, problem};
 use stepwell_io::mcp::McpEvents;
-use stepwell_io::{Agent, Outcome, Turn};
+use stepwell_io::{Agent, Outcome, TurnEvents};
 
 /// The words to which the scripted model has different answers.
 const SCENES: &str = "hello, think, table, slow, change, missing, fail, refuse, wait";
@@ -38,7 +38,7 @@ pub(super) struct Talk {
 
 /// The next event of the chat.
 enum Next {
-    Turn(Turn),
+    Turn(TurnEvents),
     Line,
     End,
 }
@@ -109,7 +109,7 @@ impl Talk {
         }
     }
 
-    async fn follow(&mut self, turn: Turn) -> Result<Next, Failure> {
+    async fn follow(&mut self, turn: TurnEvents) -> Result<Next, Failure> {
         let begin = Instant::now();
         let mut beside = BesideChat {
             news: &mut self.news,
@@ -185,9 +185,7 @@ impl Talk {
     fn model(&mut self, words: &[&str]) -> Result<(), Failure> {
         if !words.is_empty() {
             self.agents.change(words)?;
-            self.agent = self
-                .agents
-                .agent(&self.session.store, &self.session.thread)?;
+            self.agent = self.agents.agent(&self.session.store)?;
         }
         let name = self.agents.name();
         Ok(self.shown.remark(&format!("{name} answers"))?)
@@ -212,7 +210,7 @@ impl Talk {
     }
 
     /// Continues a session, by its number in the list or its id.
-    async fn switch(&mut self, which: &str) -> Result<Option<Turn>, Failure> {
+    async fn switch(&mut self, which: &str) -> Result<Option<TurnEvents>, Failure> {
         let sessions = self.session.list().await?;
         let number = which.parse::<usize>().ok();
         let listed = number.and_then(|number| sessions.get(number.checked_sub(1)?));
@@ -222,13 +220,13 @@ impl Talk {
         self.take(session).await
     }
 
-    async fn begin(&mut self) -> Result<Option<Turn>, Failure> {
+    async fn begin(&mut self) -> Result<Option<TurnEvents>, Failure> {
         let session = Session::new(self.session.store.clone());
         self.take(session).await
     }
 
-    async fn take(&mut self, session: Session) -> Result<Option<Turn>, Failure> {
-        self.agent = self.agents.agent(&session.store, &session.thread)?;
+    async fn take(&mut self, session: Session) -> Result<Option<TurnEvents>, Failure> {
+        self.agent = self.agents.agent(&session.store)?;
         self.session = session;
         self.shown
             .remark(&format!("session {}", self.session.thread))?;

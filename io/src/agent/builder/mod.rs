@@ -32,11 +32,11 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 use stepwell_core::dialect::Endpoint;
 use stepwell_core::provider::UnknownPrice;
-use stepwell_core::registry::SharedRegistry;
 use stepwell_core::provider::{self, EndpointError};
+use stepwell_core::registry::SharedRegistry;
 use stepwell_core::run::{Credentials, HookSpec, RunConfig};
-use stepwell_core::tool::ToolRegistry;
 use stepwell_core::tool::ToolError;
+use stepwell_core::tool::ToolRegistry;
 
 /// Sets up an [`Agent`]. A clone sets up another agent like it, which is cheaper than a new builder: compiled tool
 /// schemas are shared. The registry is shared too, if one was [set](Self::registry).

@@ -32,7 +32,8 @@ impl<D: Send + Sync + 'static, T> AgentBuilder<D, T> {
     /// ```
     #[must_use]
     pub fn tools(self, tools: impl IntoIterator<Item = AgentTool<D>>) -> Self {
-        let add = |builder: Self, tool: AgentTool<D>| builder.shared_handler(tool.tool, tool.handler);
+        let add =
+            |builder: Self, tool: AgentTool<D>| builder.shared_handler(tool.tool, tool.handler);
         tools.into_iter().fold(self, add)
     }
 

@@ -147,7 +147,6 @@ impl<D> ToolContext<D> {
         &self.0.invocation
     }
 
-
     /// Reports the progress of the call, from 0 to 1 if it is known, and what the tool is doing.
     /// [`RunEvent::ToolProgress`](crate::RunEvent::ToolProgress) shows it. An app that is slow to take events is shown
     /// the last report.

@@ -37,8 +37,11 @@ const MOST_WAITING: usize = 10_000;
 /// waits for its user continues with the run that brings the answer. Clones are the same server.
 ///
 /// A run is given the agent's model, tools and settings; the client's conversation, tools, context and state; and asks the
-/// client, by an interrupt, about tools that need an approval and what a running tool wants to know. It uses neither the
-/// agent's thread nor its store.
+/// client, by an interrupt, about tools that need an approval and what a running tool wants to know. It does not use the
+/// agent's store.
+///
+/// All clients of a server share its threads: a client that knows the id of a thread can resume its runs. A server with
+/// users gives each user a [room](Self::in_room).
 ///
 /// ```no_run
 /// # async fn example(agent: &stepwell_io::Agent, body: &[u8]) -> Result<(), stepwell_serve::Refused> {
@@ -53,7 +56,14 @@ const MOST_WAITING: usize = 10_000;
 /// # }
 /// ```
 #[derive(Clone, Debug)]
-pub struct AgUiServer(Arc<Inner>);
+pub struct AgUiServer(Arc<Inner>, Room);
+
+/// The room of the server's threads.
+#[derive(Clone, Debug, Default)]
+struct Room {
+    server: Arc<str>,
+    room: Arc<str>,
+}
 
 #[derive(Debug)]
 struct Inner {
@@ -165,7 +175,7 @@ impl AgUiServer {
         store_timeout: Duration,
         is_open: OnceCell<()>,
     ) -> Self {
-        Self(Arc::new(Inner {
+        let inner = Arc::new(Inner {
             engine,
             trust,
             keep_alive,
@@ -173,7 +183,33 @@ impl AgUiServer {
             followers: Followers::default(),
             let_go: CancellationToken::new(),
             is_open,
-        }))
+        });
+        Self(inner, Room::default())
+    }
+
+    /// Returns the same server for the threads of one room, which no other room has: for the threads of one user, say.
+    ///
+    /// ```no_run
+    /// # async fn example(
+    /// #     server: stepwell_serve::AgUiServer, agent: &stepwell_io::Agent, user: &str,
+    /// #     input: stepwell_agui::wire::RunAgentInput,
+    /// # ) -> Result<(), stepwell_serve::Refused> {
+    /// let events = server.in_room("", user).run(agent, input).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn in_room(&self, server: &str, room: &str) -> Self {
+        let room = Room {
+            server: server.into(),
+            room: room.into(),
+        };
+        Self(Arc::clone(&self.0), room)
+    }
+
+    fn key(&self, thread: &ThreadId) -> ThreadKey {
+        let Room { server, room } = &self.1;
+        ThreadKey::new(&**server, &**room, thread.clone())
     }
 
     /// Runs the agent for an AG-UI client, and returns the run's events. A run that is posted again is resumed.
@@ -198,7 +234,7 @@ impl AgUiServer {
         last_event_id: Option<&str>,
     ) -> Result<RunStream, Refused> {
         let _permit = self.driver().permit()?;
-        let key = key_of(agent, &input.thread_id);
+        let key = self.key(&input.thread_id);
         let agent = Arc::new(TurnAgent::of(agent));
         let prepared = PreparedRun::new(&agent, input, self.0.trust)?;
         let (cursor, close) = (Cursor::new(last_event_id), CancellationToken::new());
@@ -211,7 +247,7 @@ impl AgUiServer {
     /// As for [`run`](Self::run).
     pub async fn chat(&self, agent: &Agent, request: ChatRequest) -> Result<ChatStream, Refused> {
         let _permit = self.driver().permit()?;
-        let key = key_of(agent, &request.input.thread_id);
+        let key = self.key(&request.input.thread_id);
         let message = request.message_id.clone();
         let agent = Arc::new(TurnAgent::of(agent));
         let prepared = PreparedRun::chat(&agent, request, self.0.trust)?;
@@ -225,34 +261,25 @@ impl AgUiServer {
     ///
     /// # Errors
     /// The store cannot be read.
-    pub async fn chat_stream(
-        &self,
-        agent: &Agent,
-        chat: &ThreadId,
-    ) -> Result<Option<ChatStream>, Refused> {
+    pub async fn chat_stream(&self, chat: &ThreadId) -> Result<Option<ChatStream>, Refused> {
         let close = CancellationToken::new();
-        Ok(self.latest_chat(&key_of(agent, chat), close).await?)
+        Ok(self.latest_chat(&self.key(chat), close).await?)
     }
 
     /// Stops the chat's run. Returns whether one was under way.
     ///
     /// # Errors
     /// The store cannot be read or written.
-    pub async fn stop_chat(&self, agent: &Agent, chat: &ThreadId) -> Result<bool, Refused> {
-        self.stop_run(agent, chat, None).await
+    pub async fn stop_chat(&self, chat: &ThreadId) -> Result<bool, Refused> {
+        self.stop_run(chat, None).await
     }
 
     /// Stops the thread's run, if it is this one or none is named. Returns whether one was under way.
     ///
     /// # Errors
     /// The store cannot be read or written.
-    pub async fn stop_run(
-        &self,
-        agent: &Agent,
-        thread: &ThreadId,
-        run: Option<&RunId>,
-    ) -> Result<bool, Refused> {
-        Ok(self.end_run(&key_of(agent, thread), run).await?)
+    pub async fn stop_run(&self, thread: &ThreadId, run: Option<&RunId>) -> Result<bool, Refused> {
+        Ok(self.end_run(&self.key(thread), run).await?)
     }
 
     /// Takes no more runs, and gives those under way `grace` to end. Returns when no run is under way.
@@ -357,12 +384,5 @@ impl AgUiServer {
         }
         self.0.engine.cancel(&unfinished.key).await?;
         Ok(true)
-    }
-}
-
-fn key_of(agent: &Agent, thread: &ThreadId) -> ThreadKey {
-    ThreadKey {
-        thread: thread.clone(),
-        ..agent.thread_key().clone()
     }
 }

@@ -59,7 +59,7 @@ impl Drive<'_> {
                 message: "no result came in time".to_owned(),
             };
             // The result may have come just now.
-            let _ = handle.finish_call(call.id.clone(), Err(late)).await;
+            let _ = handle.resolve_call(call.id.clone(), Err(late)).await;
         }
     }
 

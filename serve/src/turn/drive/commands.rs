@@ -122,7 +122,7 @@ async fn bring_result(
     };
     let awaited = transcript.call_by_id(&call).map(|call| call.status);
     if awaited == Some(ToolCallStatus::Deferred) {
-        let brought = handle.finish_call(call.clone(), result).await;
+        let brought = handle.resolve_call(call.clone(), result).await;
         return brought.map_err(|_| EngineError::NotWaiting { call });
     }
     let asks = |message: &Message| match message {

@@ -10,7 +10,7 @@ use crate::turn::store_trouble::StoreTrouble;
 use crate::turn::store_waits::StoreWaits;
 use futures::future::BoxFuture;
 use futures::{FutureExt, StreamExt};
-use stepwell_io::{RunEvent, Turn, TurnHandle};
+use stepwell_io::{RunEvent, TurnEvents, TurnHandle};
 use tokio::time::Instant;
 
 /// The next event in driving a turn.
@@ -135,7 +135,7 @@ fn rested(handle: &TurnHandle) -> BoxFuture<'static, ()> {
 }
 
 /// The next event, once there is room for it.
-async fn take(writer: &EventWriter, turn: &mut Turn) -> Option<RunEvent> {
+async fn take(writer: &EventWriter, turn: &mut TurnEvents) -> Option<RunEvent> {
     writer.room().await;
     turn.next().await
 }

@@ -210,7 +210,7 @@ impl Drive<'_> {
     pub(crate) async fn give_unstored(&mut self, given: Given, handle: &TurnHandle) {
         for (call, result) in given.results {
             // A call whose result is stored waits for none.
-            let _ = handle.finish_call(call, result).await;
+            let _ = handle.resolve_call(call, result).await;
         }
         let mut answers = given.answers;
         answers.retain(|entry| {
@@ -236,7 +236,7 @@ impl Drive<'_> {
         for (call, result) in results {
             let stands = stands.call_by_id(&call).map(|call| call.status);
             if stands == Some(ToolCallStatus::Deferred) {
-                match handle.finish_call(call.clone(), result).await {
+                match handle.resolve_call(call.clone(), result).await {
                     Ok(()) => facts.push(Fact::Result(call.clone())),
                     Err(error) => {
                         tracing::debug!(target: "stepwell", turn = %self.key, %error, "a result was not taken");

@@ -23,7 +23,7 @@ use stepwell_core::ToolCallId;
 use stepwell_core::event::{Interrupt, TokenUsage};
 use stepwell_core::run::EffectId;
 use stepwell_io::store::TurnKey;
-use stepwell_io::{Endpoint, RunId, Turn};
+use stepwell_io::{Endpoint, RunId, TurnEvents};
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
@@ -34,7 +34,7 @@ pub(crate) struct Drive<'a> {
     pub(crate) agent: &'a TurnAgent,
     /// The endpoint of the model that answers.
     pub(crate) endpoint: &'a Endpoint,
-    pub(crate) turn: Turn,
+    pub(crate) turn: TurnEvents,
     pub(crate) writer: &'a mut EventWriter,
     pub(crate) rounds: Rounds,
     pub(crate) labels: CallLabels,

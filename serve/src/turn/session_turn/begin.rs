@@ -7,7 +7,7 @@ use crate::turn::event_writer::{self, Written};
 use crate::turn::{lost_end, session_state};
 use stepwell_core::run::TurnOptions;
 use stepwell_io::store::{Claimed, StoreError};
-use stepwell_io::{Agent, Start, StoredTurn, Turn};
+use stepwell_io::{Conversation, Start, StoredTurn, TurnEvents, WhenBusy};
 
 impl SessionTurn {
     /// Starts or revives the turn, and waits until it is stored. Returns `None` if it cannot be.
@@ -25,7 +25,7 @@ impl SessionTurn {
                     let _ = begun.send(Err(EngineError::Internal));
                     return Ok(None);
                 };
-                let turn = self.start(&made.agent, origin);
+                let turn = self.start(&made.conversation, origin);
                 let is_there = self.stands(&turn).await;
                 let refused = match is_there || made.stored.is_laid() {
                     true => None,
@@ -97,7 +97,7 @@ impl SessionTurn {
     }
 
     /// Waits until the turn has begun, or has failed to. Returns whether it is stored.
-    async fn stands(&self, turn: &Turn) -> bool {
+    async fn stands(&self, turn: &TurnEvents) -> bool {
         let handle = turn.handle();
         tokio::select! {
             biased;
@@ -111,7 +111,7 @@ impl SessionTurn {
         handle.stored().is_some()
     }
 
-    fn start(&self, agent: &Agent, origin: Origin) -> Turn {
+    fn start(&self, conversation: &Conversation, origin: Origin) -> TurnEvents {
         let (parent, message) = match origin {
             Origin::Stored(parent, message) => (Some(parent), message),
             Origin::History(_) => (None, None),
@@ -123,12 +123,15 @@ impl SessionTurn {
             parent_run_id: None,
             options: TurnOptions::default(),
         };
-        match parent {
-            None => agent.start_from_history(start),
-            Some(Parent::Latest) => agent.start(start),
-            Some(Parent::Root) => agent.branch(None, start),
-            Some(Parent::Turn(parent)) => agent.branch(Some(parent), start),
-        }
+        // A client that sends while its turn is under way has moved on.
+        let run = conversation.start(start).when_busy(WhenBusy::Cancel);
+        let run = match parent {
+            None => run.from_history(),
+            Some(Parent::Latest) => run,
+            Some(Parent::Root) => run.after(None),
+            Some(Parent::Turn(parent)) => run.after(Some(parent)),
+        };
+        run.stream().into_events()
     }
 }
 

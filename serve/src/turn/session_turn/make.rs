@@ -14,7 +14,8 @@ use stepwell_core::dialect::Dialect;
 use stepwell_core::run::Durability;
 use stepwell_io::store::Store;
 use stepwell_io::{
-    Agent, AgentBuilder, Endpoint, RunId, SharedRegistry, ToolContext, Transcript, Turn,
+    Agent, AgentBuilder, Conversation, Endpoint, RunId, SharedRegistry, ToolContext, Transcript,
+    TurnEvents,
 };
 use tokio::sync::mpsc;
 
@@ -49,20 +50,29 @@ impl SessionTurn {
         let built = base.and_then(|base| {
             let builder = self.agent(base, &endpoint, store, asking);
             let builder = match terms {
-                Some(terms) => in_run(builder, terms, state.as_ref(), origin),
+                Some(terms) => in_run(builder, terms, state.as_ref()),
                 None if endpoint.dialect == Dialect::AgUi => builder,
                 None => {
                     let changes = session_state::changes(&self.setup.store, key);
                     builder.handler(CHANGE_STATE, changes)
                 }
             };
-            builder.build().map_err(|error| error.to_string())
+            let agent = builder.build().map_err(|error| error.to_string())?;
+            let conversation = agent.conversation(key.thread.clone());
+            let history = terms.map(|_| history(state.as_ref(), origin));
+            let conversation = match history {
+                Some(history) => conversation.with_history(history),
+                None => conversation,
+            };
+            Ok((agent, conversation))
         });
         let built = built.inspect_err(|error| {
             tracing::error!(target: "stepwell", turn = %key, error, "a turn cannot be set up");
         });
+        let (agent_of_turn, conversation) = built.ok()?;
         Some(TurnSetup {
-            agent: built.ok()?,
+            agent: agent_of_turn,
+            conversation,
             turn_agent: agent,
             endpoint,
             asked,
@@ -115,7 +125,6 @@ impl SessionTurn {
                 config.timeouts.deferred = Some(interrupt_time);
             })
             .registry(SharedRegistry::default())
-            .thread_key(self.key.thread.clone())
             .approver(approver(asking))
     }
 }
@@ -123,6 +132,7 @@ impl SessionTurn {
 /// The parts from which a turn is made.
 pub(super) struct TurnSetup {
     pub(super) agent: Agent,
+    pub(super) conversation: Conversation,
     turn_agent: Arc<TurnAgent>,
     endpoint: Endpoint,
     asked: mpsc::UnboundedReceiver<Asking>,
@@ -133,7 +143,7 @@ pub(super) struct TurnSetup {
 impl TurnSetup {
     pub(super) fn begun(
         self,
-        turn: Turn,
+        turn: TurnEvents,
         written: Written,
         path: Vec<stepwell_core::session::Turn>,
         terms: Option<RunTerms>,
@@ -154,23 +164,22 @@ impl TurnSetup {
     }
 }
 
-/// Gives an agent what a client posted with a run: its conversation, context and state.
-fn in_run(
-    builder: AgentBuilder,
-    terms: &RunTerms,
-    state: Option<&SharedState>,
-    origin: &Origin,
-) -> AgentBuilder {
+/// Returns the conversation that a client posted with a run.
+fn history(state: Option<&SharedState>, origin: &Origin) -> Transcript {
     let history = match origin {
         Origin::History(messages) => messages.clone(),
         Origin::Stored(..) => Vec::new(),
     };
     let history = Transcript::new(history);
-    let history = match state {
+    match state {
         Some(state) => history.with_shared_state(state.value()),
         None => history,
-    };
-    let builder = builder.history(history).configure(|config| {
+    }
+}
+
+/// Gives an agent what a client posted with a run: its context and state.
+fn in_run(builder: AgentBuilder, terms: &RunTerms, state: Option<&SharedState>) -> AgentBuilder {
+    let builder = builder.configure(|config| {
         // The turn may have no host then: the check of resting turns ends it.
         config.timeouts.approval = None;
         config.timeouts.deferred = None;

@@ -27,7 +27,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use stepwell_core::event::Interrupt;
 use stepwell_io::store::{Claimed, RESTING, StoreError, TurnKey};
-use stepwell_io::{AgentBuilder, Endpoint, StoredTurn, Turn};
+use stepwell_io::{AgentBuilder, Endpoint, StoredTurn, TurnEvents};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
@@ -78,7 +78,7 @@ pub(crate) struct SessionTurn {
 
 /// A turn that is stored, and what is needed to drive it.
 struct BegunTurn {
-    turn: Turn,
+    turn: TurnEvents,
     agent: Arc<TurnAgent>,
     /// The endpoint of the model that answers.
     endpoint: Endpoint,
