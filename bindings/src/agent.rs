@@ -16,15 +16,20 @@ use crate::tool::{AgentTool, Handler};
 use crate::trace;
 use crate::transport;
 use crate::turn::{Finished, Turn, batch, finish};
+use serde_json::Value;
 use std::sync::Arc;
 use stepwell_core::RunId;
-use stepwell_io::{AgentBuilder, Caller, TurnBuilder, TurnCode};
+use stepwell_core::registry;
+use stepwell_io::{Caller, Conversation, Device, HttpClient, Run, TurnCode, WhenBusy};
 
 /// A conversation with a model and the app's tools, which does its own network IO. All work is done on Stepwell's own
 /// threads. Each user and each conversation has a thread, which `thread` returns.
 #[derive(Debug, uniffi::Object)]
 pub struct Agent {
-    agent: stepwell_io::Agent,
+    agent: stepwell_io::Agent<(), Value>,
+    conversation: Conversation<Value>,
+    device: Device,
+    when_busy: WhenBusy,
     /// Whether the code of its turns' tools belongs to runners.
     is_for_runners: bool,
     /// Whether the app made this agent, instead of getting it from another agent.
@@ -43,7 +48,7 @@ impl Agent {
             Some(app) => transport::client(Arc::clone(app)),
             None => http_client()?,
         };
-        build(setup.builder(config, client)?)
+        build(setup, config, client)
     }
 
     /// Creates an agent for runners. The app's own event loops handle the configuration's tools, approvals, runs and
@@ -56,7 +61,7 @@ impl Agent {
                 "leave it out, or make the agent with `new`",
             ));
         }
-        build(setup.builder(config, http_client()?)?)
+        build(setup, config, http_client()?)
     }
 
     /// Returns an agent for the same conversations, whose turns this runner carries out. `store` reaches the agent's
@@ -85,7 +90,7 @@ impl Agent {
         });
         Arc::new(Self {
             is_for_runners: true,
-            ..self.on(agent)
+            ..self.with_agent(agent)
         })
     }
 
@@ -100,8 +105,8 @@ impl Agent {
         let code = |app| Arc::new(Decoding(app)) as Arc<dyn stepwell_io::OutputDecoder>;
         let agent = self
             .agent
-            .with_output(output.into_core()?, decoder.map(code));
-        Ok(Arc::new(self.on(agent)))
+            .with_output_type(output.into_core()?, decoder.map(code));
+        Ok(Arc::new(self.with_agent(agent)))
     }
 
     /// Sends a message to the model, and returns the turn to take events from. If another turn of the thread is under
@@ -116,8 +121,8 @@ impl Agent {
         tools: Vec<AgentTool>,
         parts: Vec<ContentPart>,
     ) -> Result<Arc<Turn>, StepwellError> {
-        let turn = self.agent.turn(content(text, parts)?);
-        self.send(turn, options, tools)
+        let run = self.conversation.send(content(text, parts)?);
+        self.send(run, options, tools)
     }
 
     /// Starts a turn with ids and a message that the app makes: one that is more than text, say, or one with the
@@ -125,8 +130,8 @@ impl Agent {
     /// the call fails at once as busy.
     #[uniffi::method(default(tools = []))]
     pub fn start(&self, start: Start, tools: Vec<AgentTool>) -> Result<Arc<Turn>, StepwellError> {
-        let (turn, options) = self.begun(start)?;
-        self.send(turn, options, tools)
+        let (run, options) = self.begun(start)?;
+        self.send(run, options, tools)
     }
 
     /// Starts a turn that does not follow the thread's last turn: one that follows `parent`, or a first one. The turn
@@ -139,8 +144,8 @@ impl Agent {
         start: Start,
         tools: Vec<AgentTool>,
     ) -> Result<Arc<Turn>, StepwellError> {
-        let (turn, options) = self.begun(start)?;
-        self.send(turn.branch(parent.map(RunId::from)), options, tools)
+        let (run, options) = self.begun(start)?;
+        self.send(run.after(parent.map(RunId::from)), options, tools)
     }
 
     /// Continues a stored turn, from what `Turn.rested` or `Turn.suspend` returned, in this process or a later one. The
@@ -149,11 +154,13 @@ impl Agent {
     pub fn revive(&self, snapshot: &str) -> Result<Arc<Turn>, StepwellError> {
         let runtime = runtime()?;
         let _entered = runtime.enter();
+        let key = self.conversation.key();
+        let revive = || self.agent.revive_in(&key.server, &key.room, snapshot);
         let revived = match &self.caller {
-            Some(caller) => caller.begin(|| self.agent.revive(snapshot)),
-            None => self.agent.revive(snapshot),
+            Some(caller) => caller.begin(revive),
+            None => revive(),
         };
-        Ok(Turn::new(revived?))
+        Ok(Turn::new(revived?.into_events()))
     }
 
     /// Sends another message instead of the one that a stored turn began with: a new branch of the thread, from the
@@ -165,9 +172,12 @@ impl Agent {
         text: String,
         parts: Vec<ContentPart>,
     ) -> Result<Arc<Turn>, StepwellError> {
-        let agent = self.agent.clone();
+        let (conversation, when_busy) = (self.conversation.clone(), self.when_busy);
         let content = content(text, parts)?;
-        let work = async move { Ok(Turn::new(agent.resend(&turn.into(), content).await?)) };
+        let work = async move {
+            let run = conversation.resend(&turn.into(), content).await?;
+            Ok(Turn::new(run.when_busy(when_busy).stream().into_events()))
+        };
         on_runtime(self.for_caller(work)).await
     }
 
@@ -185,10 +195,8 @@ impl Agent {
 
     /// Returns the conversation with this key, or a new one, with the same model, tools and store.
     pub fn thread(&self, key: ThreadKey) -> Arc<Self> {
-        let agent = self
-            .agent
-            .thread(stepwell_core::registry::ThreadKey::from(key));
-        Arc::new(self.on(agent))
+        let conversation = self.agent.conversation(registry::ThreadKey::from(key));
+        Arc::new(self.on(conversation))
     }
 
     /// Returns the conversation as `thread` does; a new one begins with an earlier conversation: a JSON array of AG-UI
@@ -201,23 +209,23 @@ impl Agent {
         shared_state: Option<JsonValue>,
     ) -> Result<Arc<Self>, StepwellError> {
         let history = transcript(Some(history), shared_state)?;
-        let key = stepwell_core::registry::ThreadKey::from(key);
-        let agent = self.agent.thread_with_history(key, history);
-        Ok(Arc::new(self.on(agent)))
+        let conversation = self.agent.conversation(registry::ThreadKey::from(key));
+        Ok(Arc::new(self.on(conversation.with_history(history))))
     }
 
     /// Cancels the thread's turn, if one is under way, and forgets its conversation; what a store has of the thread
     /// stays there. Stop using an `Agent` of the thread that is still held.
     pub fn forget_thread(&self, key: ThreadKey) {
-        self.agent.forget_thread(&key.into());
+        let key = registry::ThreadKey::from(key);
+        self.agent.conversation(key).forget();
     }
 
     /// Cancels the thread's turn, if one is under way, forgets its conversation, and deletes the thread from the store
     /// with all its turns. Returns whether the store had the thread; without a store, `false`.
     pub async fn delete_thread(&self, key: ThreadKey) -> Result<bool, StepwellError> {
-        let agent = self.agent.clone();
-        let key = key.into();
-        on_runtime(async move { Ok(agent.delete_thread(&key).await?) }).await
+        let key = registry::ThreadKey::from(key);
+        let conversation = self.agent.conversation(key);
+        on_runtime(async move { Ok(conversation.delete().await?) }).await
     }
 
     /// Sends a message to the model, reports to the listener what happens, and waits for the end. Abandoning the call
@@ -229,7 +237,8 @@ impl Agent {
     ) -> Result<Finished, StepwellError> {
         let mut turn = {
             let _entered = runtime()?.enter();
-            self.within_the_caller(|| self.agent.send(text))
+            let run = self.conversation.send(text).when_busy(self.when_busy);
+            self.within_the_caller(|| run.stream().into_events())
         };
         let work = async move {
             loop {
@@ -256,33 +265,33 @@ impl Agent {
 
     /// Cancels the turn under way, if there is one.
     pub fn cancel(&self) {
-        self.agent.cancel();
+        self.conversation.cancel();
     }
 
     /// Reports that the app goes to the background; see `DevicePolicy`. Like the following three calls, this one
     /// applies to the turn under way and to later turns.
     pub fn entered_background(&self) {
-        self.agent.entered_background();
+        self.device.entered_background();
     }
 
     /// Reports that the app is in the foreground again.
     pub fn entered_foreground(&self) {
-        self.agent.entered_foreground();
+        self.device.entered_foreground();
     }
 
     /// Reports that the network is gone.
     pub fn network_lost(&self) {
-        self.agent.network_lost();
+        self.device.network_lost();
     }
 
     /// Reports that there is a network, or that another one replaced it.
     pub fn network_available(&self) {
-        self.agent.network_available();
+        self.device.network_available();
     }
 
     /// The conversation's id.
     pub fn thread_id(&self) -> String {
-        self.agent.thread_id().to_string()
+        self.conversation.id().to_string()
     }
 
     /// The registry of this agent and of those that `thread` returned: which threads have a turn under way, what the
@@ -301,52 +310,69 @@ impl Agent {
 
     /// The conversation's id, with its room and server.
     pub fn thread_key(&self) -> ThreadKey {
-        self.agent.thread_key().clone().into()
+        self.conversation.key().clone().into()
     }
 
     /// Returns the thread's conversation as the store has it: a JSON array of AG-UI messages, oldest first. Use it for
     /// a thread that this process has not sent on yet; from then on `messages` returns the conversation too, as it does
     /// without a store.
     pub async fn load(&self) -> Result<JsonValue, StepwellError> {
-        let agent = self.agent.clone();
-        on_runtime(async move { Ok(JsonValue::of(&agent.load().await?.messages())) }).await
+        let conversation = self.conversation.clone();
+        on_runtime(async move { Ok(JsonValue::of(&conversation.load().await?.messages())) }).await
     }
 
     /// The conversation as it was after the last turn of this process: a JSON array of AG-UI messages, oldest first.
     pub fn messages(&self) -> JsonValue {
-        JsonValue::of(&self.agent.transcript().messages())
+        JsonValue::of(&self.conversation.transcript().messages())
     }
 
     /// The state shared with an AG-UI agent, as it was after the last turn of this process: any JSON.
     pub fn shared_state(&self) -> JsonValue {
-        JsonValue::of(self.agent.transcript().shared_state())
+        JsonValue::of(self.conversation.transcript().shared_state())
     }
 
     /// Returns all that the model said since the user's last message, as it was shown.
     pub fn text(&self) -> String {
         let shown_as = self.agent.config().text;
-        shown_as.shown(&self.agent.transcript())
+        shown_as.shown(&self.conversation.transcript())
     }
 }
 
 impl Agent {
-    pub(crate) fn inner(&self) -> &stepwell_io::Agent {
+    pub(crate) fn inner(&self) -> &stepwell_io::Agent<(), Value> {
         &self.agent
     }
 
-    fn on(&self, agent: stepwell_io::Agent) -> Self {
+    pub(crate) fn key(&self) -> &registry::ThreadKey {
+        self.conversation.key()
+    }
+
+    /// Returns the agent for another conversation.
+    fn on(&self, conversation: Conversation<Value>) -> Self {
         Self {
-            agent,
+            agent: self.agent.clone(),
+            conversation,
+            device: self.device.clone(),
+            when_busy: self.when_busy,
             is_for_runners: self.is_for_runners,
             is_first: false,
             caller: self.caller.clone(),
         }
     }
 
+    /// Returns another agent for the same conversation.
+    fn with_agent(&self, agent: stepwell_io::Agent<(), Value>) -> Self {
+        Self {
+            conversation: agent.conversation(self.conversation.key().clone()),
+            agent,
+            ..self.on(self.conversation.clone())
+        }
+    }
+
     pub(crate) fn of_caller(&self, caller: Caller) -> Self {
         Self {
             caller: Some(caller),
-            ..self.on(self.agent.clone())
+            ..self.on(self.conversation.clone())
         }
     }
 
@@ -378,16 +404,16 @@ impl Agent {
         }
     }
 
-    /// Returns the builder of a turn, and the turn's options.
-    fn begun(&self, mut start: Start) -> Result<(TurnBuilder, TurnOptions), StepwellError> {
+    /// Returns a run that has not begun, and its options.
+    fn begun(&self, mut start: Start) -> Result<(Run<Value>, TurnOptions), StepwellError> {
         let options = std::mem::take(&mut start.options);
         let start = start.into_core(self.agent.config())?;
-        Ok((self.agent.turn_of(start), options))
+        Ok((self.conversation.start(start), options))
     }
 
     fn send(
         &self,
-        turn: TurnBuilder,
+        run: Run<Value>,
         options: TurnOptions,
         tools: Vec<AgentTool>,
     ) -> Result<Arc<Turn>, StepwellError> {
@@ -399,36 +425,45 @@ impl Agent {
                 "give it in `tools`, with its handler",
             ));
         }
-        let when_busy = options.when_busy;
+        let when_busy = options.when_busy.map_or(self.when_busy, Into::into);
         let options = options.into_core(self.agent.config())?;
-        let mut turn = turn.options(options);
-        if let Some(when_busy) = when_busy {
-            turn = turn.when_busy(when_busy.into());
-        }
+        let mut run = run.options(options).when_busy(when_busy);
         for AgentTool {
             definition,
             handler,
         } in tools
         {
-            turn = turn.tool(definition.try_into()?, Handler(handler));
+            run = run.tool(definition.try_into()?, Handler(handler));
         }
         let runtime = runtime()?;
         let _entered = runtime.enter();
-        let begun = self.within_the_caller(|| turn.send())?;
-        Ok(Turn::new(begun))
+        let run = run.checked()?;
+        Ok(Turn::new(
+            self.within_the_caller(|| run.stream().into_events()),
+        ))
     }
 }
 
-fn build(builder: AgentBuilder) -> Result<Arc<Agent>, StepwellError> {
-    let agent = builder.build().map_err(|error| match error {
-        stepwell_io::BuildError::Tool(error) => error.into(),
-        other => StepwellError::Unavailable {
-            reason: other.to_string(),
-            advice: "look at the system's certificates and proxies".to_owned(),
-        },
-    })?;
+fn build(
+    setup: AgentSetup,
+    config: RunConfig,
+    client: HttpClient,
+) -> Result<Arc<Agent>, StepwellError> {
+    let when_busy = config.when_busy.map(Into::into).unwrap_or_default();
+    let history = transcript(setup.history.clone(), setup.shared_state.clone())?;
+    let thread_id = setup.thread_id.clone();
+    let device = Device::new();
+    let agent = setup.builder(config, client)?.device(&device);
+    let agent = agent.output::<Value>().build()?;
+    let conversation = match thread_id {
+        Some(id) => agent.conversation(id),
+        None => agent.new_conversation(),
+    };
     Ok(Arc::new(Agent {
+        conversation: conversation.with_history(history),
         agent,
+        device,
+        when_busy,
         is_for_runners: false,
         is_first: true,
         caller: None,
@@ -448,10 +483,10 @@ pub struct Recovered {
     pub error: Option<String>,
 }
 
-impl From<stepwell_io::Recovered> for Recovered {
-    fn from(recovered: stepwell_io::Recovered) -> Self {
+impl From<stepwell_io::Recovered<Value>> for Recovered {
+    fn from(recovered: stepwell_io::Recovered<Value>) -> Self {
         let (turn, error) = match recovered.turn {
-            Ok(turn) => (Some(Turn::new(turn)), None),
+            Ok(turn) => (Some(Turn::new(turn.into_events())), None),
             Err(error) => (None, Some(error.to_string())),
         };
         Self {

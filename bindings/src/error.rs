@@ -225,13 +225,30 @@ impl From<stepwell_io::TurnError> for StepwellError {
 }
 
 #[cfg(feature = "agent")]
-impl From<stepwell_io::TurnBuildError> for StepwellError {
-    fn from(error: stepwell_io::TurnBuildError) -> Self {
-        match error {
-            stepwell_io::TurnBuildError::Tool(error) => error.into(),
-            stepwell_io::TurnBuildError::Header(error) => error.into(),
-            other => Self::configuration(&other, "look at the turn's options"),
+impl From<stepwell_io::Error> for StepwellError {
+    fn from(error: stepwell_io::Error) -> Self {
+        use std::error::Error as _;
+        use stepwell_core::tool::ToolError;
+        use stepwell_io::store::StoreError;
+        use stepwell_io::{BuildError, ReviveError};
+        if let Some(source) = error.source() {
+            if let Some(source) = source.downcast_ref::<ToolError>() {
+                return source.clone().into();
+            }
+            if let Some(BuildError::Tool(source)) = source.downcast_ref() {
+                return source.clone().into();
+            }
+            if let Some(source) = source.downcast_ref::<EndpointError>() {
+                return source.clone().into();
+            }
+            if let Some(source) = source.downcast_ref::<StoreError>() {
+                return source.clone().into();
+            }
+            if let Some(source) = source.downcast_ref::<ReviveError>() {
+                return source.clone().into();
+            }
         }
+        Self::configuration(&error.message(), error.advice())
     }
 }
 

@@ -106,7 +106,7 @@ impl AgUiServer {
     #[allow(clippy::needless_pass_by_value)]
     pub async fn answer(&self, agent: Arc<Agent>, request: ServedRequest) -> Arc<ServedReply> {
         let served = Served {
-            server: self.server.clone(),
+            server: self.server.in_room(&agent.key().server, &agent.key().room),
             agent: agent.inner().clone(),
         };
         let answered = on_runtime(async move { Ok(served.answer(&request).await) });
@@ -128,7 +128,7 @@ impl AgUiServer {
 /// A server, and the agent that it runs for a request.
 struct Served {
     server: Server,
-    agent: stepwell_io::Agent,
+    agent: stepwell_io::Agent<(), serde_json::Value>,
 }
 
 impl Served {
@@ -170,9 +170,7 @@ impl Served {
     async fn stop(&self, request: &ServedRequest) -> Result<Arc<ServedReply>, Refused> {
         check_content_type(request.content_type.as_deref())?;
         let StopRequest { thread_id, run_id } = StopRequest::read(&request.body)?;
-        let stopped = self
-            .server
-            .stop_run(&self.agent, &thread_id, run_id.as_ref());
+        let stopped = self.server.stop_run(&thread_id, run_id.as_ref());
         stopped.await?;
         Ok(ServedReply::empty(204))
     }
@@ -198,7 +196,7 @@ impl Served {
         };
         match (method, what) {
             ("GET", "stream") => {
-                let stream = self.server.chat_stream(&self.agent, &chat.into()).await?;
+                let stream = self.server.chat_stream(&chat.into()).await?;
                 let fields = query.split('&').filter_map(|field| field.split_once('='));
                 let mut start = fields.filter(|(name, _)| *name == "startIndex");
                 let start = start.next().and_then(|(_, index)| index.parse().ok());
@@ -208,7 +206,7 @@ impl Served {
                 })
             }
             ("DELETE", "stream") | ("POST", "stop") => {
-                self.server.stop_chat(&self.agent, &chat.into()).await?;
+                self.server.stop_chat(&chat.into()).await?;
                 Ok(ServedReply::empty(204))
             }
             (_, "stream" | "stop") => Ok(ServedReply::empty(405)),

@@ -7,7 +7,6 @@ use crate::hook::AgentHook;
 use crate::instructions::{Instructing, InstructionsSource};
 use crate::journal::{JournalSink, Sink};
 use crate::json_value::JsonValue;
-use crate::machine::transcript;
 use crate::output::{Decoding, OutputDecoder};
 use crate::registry::RunRegistry;
 use crate::run_source::{RunSource, Source};
@@ -82,12 +81,10 @@ impl AgentSetup {
         config: RunConfig,
         client: HttpClient,
     ) -> Result<AgentBuilder, StepwellError> {
-        let history = transcript(self.history, self.shared_state)?;
         let mut config = config;
         if self.credentials.is_some() {
             config.credentials = Some(Credentials::Host);
         }
-        let when_busy = config.when_busy.map(Into::into).unwrap_or_default();
         let config = config.into_core()?;
         if config.durability != Durability::None && self.store.is_none() {
             return Err(StepwellError::configuration(
@@ -98,12 +95,7 @@ impl AgentSetup {
         let mut builder = stepwell_io::Agent::builder(config.endpoint.clone())
             .client(client)
             .trace_content(trace::tells_content())
-            .configure(move |settings| *settings = config)
-            .when_busy(when_busy)
-            .history(history);
-        if let Some(thread_id) = self.thread_id {
-            builder = builder.thread_id(thread_id);
-        }
+            .configure(move |settings| *settings = config);
         if let Some(setup) = self.store {
             builder = builder.store(setup.store.inner());
             if setup.waits {

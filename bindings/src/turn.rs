@@ -11,7 +11,7 @@ use futures::{FutureExt, StreamExt};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use stepwell_core::tool::{ToolFailure, ToolOutput};
-use stepwell_io::TurnHandle;
+use stepwell_io::{TurnEvents, TurnHandle};
 use stepwell_serve::{Format, run_of};
 use tokio::sync::{Mutex, watch};
 
@@ -19,7 +19,7 @@ use tokio::sync::{Mutex, watch};
 #[derive(Debug, uniffi::Object)]
 pub struct Turn {
     handle: TurnHandle,
-    turn: Mutex<Option<stepwell_io::Turn>>,
+    turn: Mutex<Option<TurnEvents>>,
     /// Informs callers that wait for events that they must leave the turn to `suspend`.
     suspended: watch::Sender<bool>,
 }
@@ -135,7 +135,7 @@ impl Turn {
         content: String,
     ) -> Result<(), StepwellError> {
         let result = Ok(ToolOutput::from(content));
-        Ok(self.handle.finish_call(tool_call_id, result).await?)
+        Ok(self.handle.resolve_call(tool_call_id, result).await?)
     }
 
     /// Supplies a result that is more than text, as `finish_call` does: a JSON array of AG-UI content parts, such as
@@ -146,7 +146,7 @@ impl Turn {
         parts: JsonValue,
     ) -> Result<(), StepwellError> {
         let result = Ok(parse_parts(parts)?);
-        Ok(self.handle.finish_call(tool_call_id, result).await?)
+        Ok(self.handle.resolve_call(tool_call_id, result).await?)
     }
 
     /// Reports that a call failed, as `finish_call` does; the model is shown the message. `kind` is `Error` if absent.
@@ -159,7 +159,7 @@ impl Turn {
     ) -> Result<(), StepwellError> {
         let kind = kind.unwrap_or(ToolFailureKind::Error);
         let result = Err(ToolFailure::new(kind.into(), message));
-        Ok(self.handle.finish_call(tool_call_id, result).await?)
+        Ok(self.handle.resolve_call(tool_call_id, result).await?)
     }
 
     /// Sends a message during the turn, without stopping it: the message waits until the next hop begins, and the model
@@ -269,7 +269,7 @@ impl Turn {
 }
 
 impl Turn {
-    pub(crate) fn new(turn: stepwell_io::Turn) -> Arc<Self> {
+    pub(crate) fn new(turn: TurnEvents) -> Arc<Self> {
         Arc::new(Self {
             handle: turn.handle(),
             turn: Mutex::new(Some(turn)),
@@ -279,7 +279,7 @@ impl Turn {
 }
 
 /// Waits for one event, and returns it with all that are ready.
-pub(crate) async fn batch(turn: &mut stepwell_io::Turn) -> Vec<Event> {
+pub(crate) async fn batch(turn: &mut TurnEvents) -> Vec<Event> {
     let Some(first) = turn.next().await else {
         return Vec::new();
     };
@@ -292,7 +292,7 @@ pub(crate) async fn batch(turn: &mut stepwell_io::Turn) -> Vec<Event> {
     events
 }
 
-pub(crate) async fn finish(turn: stepwell_io::Turn) -> Result<Finished, StepwellError> {
+pub(crate) async fn finish(turn: TurnEvents) -> Result<Finished, StepwellError> {
     let finished = AssertUnwindSafe(turn.finish()).catch_unwind().await;
     finished
         .map(Into::into)
@@ -302,7 +302,7 @@ pub(crate) async fn finish(turn: stepwell_io::Turn) -> Result<Finished, Stepwell
 impl From<stepwell_io::Finished> for Finished {
     fn from(finished: stepwell_io::Finished) -> Self {
         Self {
-            text: finished.text(),
+            text: finished.full_text(),
             outcome: finished.outcome.into(),
             messages: JsonValue::of(&finished.transcript.messages()),
             usage: finished.usage.into(),

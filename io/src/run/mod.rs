@@ -282,6 +282,21 @@ impl<T> Run<T> {
 }
 
 impl<T: Output> Run<T> {
+    /// Returns the run if it can begin: for a host that reports a mistake in the options before the turn.
+    ///
+    /// # Errors
+    /// A tool cannot be registered, a tool that the run names does not exist, a header cannot be sent, …
+    #[doc(hidden)]
+    pub fn checked(mut self) -> Result<Self, Error> {
+        match &mut self.state {
+            RunState::New(new) => match new.find_error() {
+                Some(error) => Err(error),
+                None => Ok(self),
+            },
+            RunState::UnderWay(_) | RunState::Done => Ok(self),
+        }
+    }
+
     /// Begins the turn, and returns it with its updates.
     ///
     /// ```no_run

@@ -13,7 +13,7 @@ use stepwell_core::dialect::ClientVersion;
 use stepwell_core::event::{
     Interrupt, PROTOCOL_VERSION, RunAgentInput, RunOutcome, RunStarted, TokenUsage,
 };
-use stepwell_io::{Event, RunEvent, ToolCallStatus, Turn, TurnEvents, TurnHandle};
+use stepwell_io::{Event, RunEvent, ToolCallStatus, TurnEvents, TurnHandle};
 
 /// A turn that the app has begun itself as one complete run, from `RUN_STARTED` to its end: for a handler of the app's
 /// own. `input` is the client's request; without it the run uses the ids of the turn. Dropping the stream stops the
@@ -28,8 +28,12 @@ use stepwell_io::{Event, RunEvent, ToolCallStatus, Turn, TurnEvents, TurnHandle}
 ///
 /// [`Start::resume`]: stepwell_io::Start::resume
 #[must_use]
-pub fn run_of<T>(turn: Turn<T>, input: Option<RunAgentInput>, format: Format) -> EventStream {
-    let mut turn = turn.into_events();
+pub fn run_of(
+    turn: impl Into<TurnEvents>,
+    input: Option<RunAgentInput>,
+    format: Format,
+) -> EventStream {
+    let mut turn = turn.into();
     let (log, stream) = event_log(format);
     tokio::spawn(async move {
         let mut own = RunAgentInput::default();

@@ -55,7 +55,7 @@ impl TurnAgent {
 
     /// Runs turns as this agent does, on threads of their own.
     #[must_use]
-    pub fn of(agent: &Agent) -> Self {
+    pub fn of<T>(agent: &Agent<(), T>) -> Self {
         Self::new(AgentBuilder::like(agent).configure(|config| {
             // Clients show each message by itself.
             config.text = TextOptions::AS_WRITTEN;

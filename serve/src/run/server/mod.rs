@@ -218,7 +218,11 @@ impl AgUiServer {
     ///
     /// # Errors
     /// No run begins: there are too many, the input cannot be run, or the server stops.
-    pub async fn run(&self, agent: &Agent, input: RunAgentInput) -> Result<RunStream, Refused> {
+    pub async fn run<T>(
+        &self,
+        agent: &Agent<(), T>,
+        input: RunAgentInput,
+    ) -> Result<RunStream, Refused> {
         self.run_from(agent, input, None).await
     }
 
@@ -227,9 +231,9 @@ impl AgUiServer {
     ///
     /// # Errors
     /// As for [`run`](Self::run).
-    pub async fn run_from(
+    pub async fn run_from<T>(
         &self,
-        agent: &Agent,
+        agent: &Agent<(), T>,
         input: RunAgentInput,
         last_event_id: Option<&str>,
     ) -> Result<RunStream, Refused> {
@@ -245,7 +249,11 @@ impl AgUiServer {
     ///
     /// # Errors
     /// As for [`run`](Self::run).
-    pub async fn chat(&self, agent: &Agent, request: ChatRequest) -> Result<ChatStream, Refused> {
+    pub async fn chat<T>(
+        &self,
+        agent: &Agent<(), T>,
+        request: ChatRequest,
+    ) -> Result<ChatStream, Refused> {
         let _permit = self.driver().permit()?;
         let key = self.key(&request.input.thread_id);
         let message = request.message_id.clone();
