@@ -1,13 +1,11 @@
 //! The error of an app's side: one type, by kind.
 
-use crate::agent::builder::BuildError;
-use crate::agent::revive::ReviveError;
+use crate::answer::result::TurnResult;
 use crate::http::HttpClientError;
 use crate::model::ModelError;
 use crate::store::StoreError;
 use crate::turn::finished::Finished;
 use crate::turn::handle::TurnError;
-use crate::turn::result::TurnResult;
 use std::borrow::Cow;
 use std::error::Error as StdError;
 use std::fmt;
@@ -66,7 +64,10 @@ impl Error {
         }))
     }
 
-    fn of_source(kind: ErrorKind, source: impl StdError + Send + Sync + 'static) -> Self {
+    pub(crate) fn of_source(
+        kind: ErrorKind,
+        source: impl StdError + Send + Sync + 'static,
+    ) -> Self {
         Self(Arc::new(Inner {
             kind,
             message: source.to_string(),
@@ -221,7 +222,6 @@ macro_rules! misuses {
 }
 
 misuses!(
-    ReviveError,
     TurnError,
     ToolError,
     OutputTypeError,
@@ -236,14 +236,5 @@ impl From<ModelError> for Error {
             _ => ErrorKind::Misuse,
         };
         Self::of_source(kind, error)
-    }
-}
-
-impl From<BuildError> for Error {
-    fn from(error: BuildError) -> Self {
-        match error {
-            BuildError::Model(error) => error.into(),
-            error => Self::of_source(ErrorKind::Misuse, error),
-        }
     }
 }

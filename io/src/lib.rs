@@ -23,9 +23,11 @@
 #![warn(missing_docs)]
 
 mod agent;
+mod answer;
 mod app;
 mod base;
 mod conversation;
+mod definition;
 mod device;
 mod durable;
 mod error;
@@ -35,16 +37,20 @@ pub mod mcp;
 mod model;
 mod run;
 mod spans;
+mod start;
 pub mod store;
+mod threads;
 mod turn;
 
 pub use self::error::{Error, ErrorKind};
 pub use self::http::{HttpClient, HttpClientError, SendError};
 pub use agent::Agent;
 pub use agent::builder::{AgentBuilder, BuildError};
-pub use agent::code::TurnCode;
 pub use agent::recover::Recovered;
 pub use agent::revive::ReviveError;
+pub use answer::output::Output;
+pub use answer::result::TurnResult;
+pub use answer::update::Update;
 pub use app::approver::Approver;
 pub use app::credentials::{CredentialRequest, CredentialSource};
 pub use app::hooks::{Hook, HookHandler};
@@ -64,19 +70,17 @@ pub use app::trim::{Trimmed, Trimmer};
 #[cfg(feature = "macros")]
 pub use app::typed_output::output_type;
 pub use conversation::Conversation;
-pub use conversation::when_busy::WhenBusy;
+pub use definition::code::TurnCode;
 pub use device::Device;
 pub use durable::StoredTurn;
 pub use model::{Model, ModelError};
 pub use run::Run;
-pub use run::output::Output;
-pub use turn::Turn;
+pub use run::turn::Turn;
+pub use start::when_busy::WhenBusy;
 pub use turn::caller::Caller;
 pub use turn::events::TurnEvents;
 pub use turn::finished::Finished;
 pub use turn::handle::{TurnError, TurnHandle};
-pub use turn::result::TurnResult;
-pub use turn::update::Update;
 
 #[cfg(feature = "macros")]
 pub use stepwell_macros::tool;

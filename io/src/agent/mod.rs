@@ -1,26 +1,22 @@
 //! An agent: the definition of a model, its instructions and its tools, which begins turns and remembers nothing.
 
 pub(crate) mod builder;
-pub(crate) mod code;
-pub(crate) mod parts;
 pub(crate) mod recover;
 pub(crate) mod revive;
-pub(crate) mod shared;
-pub(crate) mod sources;
 
 use crate::agent::builder::AgentBuilder;
-use crate::agent::code::TurnCode;
-use crate::agent::parts::{AgentParts, OwnOutput};
+use crate::answer::output::Output;
 use crate::app::output::OutputDecoder;
 use crate::app::tools::context::Deps;
 use crate::conversation::Conversation;
-use crate::conversation::runner::Runner;
-use crate::conversation::thread::Thread;
+use crate::definition::code::TurnCode;
+use crate::definition::parts::{AgentParts, OwnOutput};
 use crate::model::Model;
 use crate::run::Run;
-use crate::run::output::Output;
+use crate::run::turn::Turn;
+use crate::start::runner::Runner;
 use crate::store::Store;
-use crate::turn::Turn;
+use crate::threads::Thread;
 use serde_json::Value;
 use std::fmt;
 use std::marker::PhantomData;

@@ -2,16 +2,16 @@
 
 use crate::agent::Agent;
 use crate::agent::revive::ReviveError;
+use crate::answer::output::Output;
 use crate::app::setup::Setup;
 use crate::base::Clock;
 use crate::base::lock;
-use crate::conversation::begin::Begin;
-use crate::conversation::when_busy::WhenBusy;
 use crate::durable::{StoreSetup, StoredTurn, history, in_time};
 use crate::error::Error;
-use crate::run::output::Output;
+use crate::run::turn::Turn;
+use crate::start::begin::Begin;
+use crate::start::when_busy::WhenBusy;
 use crate::store::{Claimed, LEASE_TERM, Lease, StoreError, TurnKey, Unfinished};
-use crate::turn::Turn;
 use crate::turn::journaled::JournaledRun;
 use futures::FutureExt;
 use std::sync::Arc;

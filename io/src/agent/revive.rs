@@ -1,16 +1,16 @@
 //! Continues a turn from a snapshot, or from a claim in a store.
 
 use crate::agent::Agent;
-use crate::agent::parts::AgentParts;
+use crate::answer::output::Output;
 use crate::app::setup::Setup;
 use crate::base::Clock;
-use crate::conversation::begin::Begin;
-use crate::conversation::runner::Runner;
-use crate::conversation::when_busy::WhenBusy;
+use crate::definition::parts::AgentParts;
 use crate::durable::StoredTurn;
-use crate::error::Error;
-use crate::run::output::Output;
-use crate::turn::Turn;
+use crate::error::{Error, ErrorKind};
+use crate::run::turn::Turn;
+use crate::start::begin::Begin;
+use crate::start::runner::Runner;
+use crate::start::when_busy::WhenBusy;
 use crate::turn::events::TurnEvents;
 use crate::turn::journaled::JournaledRun;
 use std::sync::Arc;
@@ -29,6 +29,12 @@ pub enum ReviveError {
     /// The turn had not begun.
     #[error("the stored turn had not begun: send its message instead")]
     NotStarted,
+}
+
+impl From<ReviveError> for Error {
+    fn from(error: ReviveError) -> Self {
+        Self::of_source(ErrorKind::Misuse, error)
+    }
 }
 
 impl<T: Output> Agent<(), T> {

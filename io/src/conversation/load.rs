@@ -2,10 +2,10 @@
 
 use crate::base::lock;
 use crate::conversation::Conversation;
-use crate::conversation::thread::KnownTranscript;
 use crate::durable::{history, in_time};
 use crate::error::Error;
 use crate::store::TurnKey;
+use crate::threads::KnownTranscript;
 use stepwell_core::transcript::Transcript;
 
 impl<T> Conversation<T> {

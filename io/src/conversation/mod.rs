@@ -1,21 +1,15 @@
 //! A conversation: what an agent and a user have said, and the turn under way.
 
-pub(crate) mod begin;
 mod load;
-pub(crate) mod prepare;
 mod resend;
-pub(crate) mod runner;
-mod task;
-pub(crate) mod thread;
-pub(crate) mod when_busy;
 
+use crate::answer::output::Output;
 use crate::base::lock;
-use crate::conversation::runner::Runner;
 use crate::durable::in_time;
 use crate::error::Error;
 use crate::run::Run;
-use crate::run::output::Output;
-use crate::turn::Turn;
+use crate::run::turn::Turn;
+use crate::start::runner::Runner;
 use std::fmt;
 use std::marker::PhantomData;
 use stepwell_core::ThreadId;

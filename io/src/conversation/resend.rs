@@ -1,10 +1,10 @@
 //! Rephrases the message of a stored turn.
 
+use crate::answer::output::Output;
 use crate::conversation::Conversation;
 use crate::durable::in_time;
 use crate::error::Error;
 use crate::run::Run;
-use crate::run::output::Output;
 use crate::store::{StoreError, TurnKey};
 use stepwell_core::RunId;
 use stepwell_core::event::MessageContent;

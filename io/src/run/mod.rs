@@ -1,21 +1,21 @@
 //! A run: one turn that has not begun, with options of its own, which is a future of its result.
 
-pub(crate) mod output;
+pub(crate) mod turn;
 
-use crate::agent::parts::OwnOutput;
+use crate::answer::output::Output;
 use crate::app::output::OutputDecoder;
 use crate::app::tools::handler::{Handlers, ToolHandler};
 #[cfg(feature = "macros")]
 use crate::app::tools::typed::AgentTool;
-use crate::conversation::begin::Begin;
-use crate::conversation::runner::Runner;
-use crate::conversation::when_busy::WhenBusy;
+use crate::definition::parts::OwnOutput;
 use crate::durable::BeginFrom;
 use crate::error::Error;
-use crate::run::output::Output;
-use crate::turn::Turn;
+use crate::run::turn::Turn;
+use crate::start::begin::Begin;
+use crate::start::runner::Runner;
+use crate::start::when_busy::WhenBusy;
 
-use crate::turn::result::TurnResult;
+use crate::answer::result::TurnResult;
 use futures::future::BoxFuture;
 use serde_json::Value;
 use std::fmt;

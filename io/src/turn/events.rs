@@ -1,6 +1,5 @@
 //! A turn under way, as its raw events.
 
-use crate::turn::Turn;
 use crate::turn::finished::Finished;
 use crate::turn::handle::{TurnError, TurnHandle};
 use futures::Stream;
@@ -174,12 +173,6 @@ fn unanswered(interrupt: Interrupt) -> ResumeEntry {
         payload: None,
         metadata: None,
         extra: Metadata::new(),
-    }
-}
-
-impl<T> From<Turn<T>> for TurnEvents {
-    fn from(turn: Turn<T>) -> Self {
-        turn.into_events()
     }
 }
 

@@ -4,9 +4,7 @@ mod turns;
 mod typed_tools;
 
 use crate::agent::Agent;
-use crate::agent::parts::{AgentParts, OwnOutput};
-use crate::agent::shared::{Shared, StoreOptions};
-use crate::agent::sources::Sources;
+use crate::answer::output::Output;
 use crate::app::approver::{Answerer, Approver, WithAnswerer};
 use crate::app::credentials::CredentialSource;
 use crate::app::instructions::InstructionsSource;
@@ -20,13 +18,15 @@ use crate::app::tools::fault::OnToolError;
 use crate::app::tools::handler::Handlers;
 use crate::app::tools::source::ToolSource;
 use crate::app::trim::Trimmer;
-use crate::conversation::thread::Registration;
+use crate::definition::parts::{AgentParts, OwnOutput};
+use crate::definition::shared::{Shared, StoreOptions};
+use crate::definition::sources::Sources;
 use crate::device::Device;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::http::HttpClient;
 use crate::model::{Model, ModelError};
-use crate::run::output::Output;
 use crate::store::Store;
+use crate::threads::Registration;
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -106,6 +106,15 @@ pub enum BuildError {
     /// A turn's cost is limited, and the model's price is unknown.
     #[error(transparent)]
     Price(#[from] UnknownPrice),
+}
+
+impl From<BuildError> for Error {
+    fn from(error: BuildError) -> Self {
+        match error {
+            BuildError::Model(error) => error.into(),
+            error => Self::of_source(ErrorKind::Misuse, error),
+        }
+    }
 }
 
 impl<D, T> AgentBuilder<D, T> {

@@ -1,6 +1,6 @@
 //! The result of a turn that has succeeded.
 
-use crate::run::output::Output;
+use crate::answer::output::Output;
 use crate::turn::finished::Finished;
 use std::fmt;
 use stepwell_core::event::{Message, TokenUsage};

@@ -4,13 +4,13 @@ use crate::app::instructions::{self, InstructionsRequest};
 use crate::app::setup::Setup;
 use crate::base::Clock;
 use crate::base::lock;
-use crate::conversation::begin::Begin;
-use crate::conversation::runner::Runner;
-use crate::conversation::when_busy::WhenBusy;
 use crate::device::DeviceState;
 use crate::durable::{
     BeginFrom, Beginning, StoreNotices, StoreRetry, StoreSetup, StoreTrouble, StoredTurn, Writer,
 };
+use crate::start::begin::Begin;
+use crate::start::runner::Runner;
+use crate::start::when_busy::WhenBusy;
 use crate::store::{Lease, NewTurn, StoreError, TurnKey};
 use crate::turn::journaled::JournaledRun;
 use std::sync::{Arc, OnceLock};

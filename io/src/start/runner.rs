@@ -1,11 +1,11 @@
 //! An agent and one thread: what begins turns.
 
-use crate::agent::parts::AgentParts;
 use crate::app::setup::Setup;
 use crate::app::tools::handler::Handlers;
 use crate::base::lock;
-use crate::conversation::thread::{KnownTranscript, Thread};
+use crate::definition::parts::AgentParts;
 use crate::durable::StoreSetup;
+use crate::threads::{KnownTranscript, Thread};
 use std::fmt;
 use std::sync::Arc;
 use stepwell_core::run::{RunConfig, Start};

@@ -1,14 +1,14 @@
 //! An agent without its types.
 
-use crate::agent::code::TurnCode;
-use crate::agent::shared::Shared;
+use crate::answer::output::Output;
 use crate::app::output::OutputDecoder;
 use crate::app::setup::Setup;
 use crate::app::tools::context::Deps;
-use crate::conversation::thread::Threads;
+use crate::definition::code::TurnCode;
+use crate::definition::shared::Shared;
 use crate::durable::StoreSetup;
 use crate::error::Error;
-use crate::run::output::Output;
+use crate::threads::Threads;
 use std::sync::Arc;
 use stepwell_core::tool::OutputType;
 

@@ -1,13 +1,13 @@
 //! What all handles on an agent share.
 
-use crate::agent::sources::Sources;
 use crate::app::setup::Setup;
 use crate::base::lock;
-use crate::conversation::thread::{Registration, Threads};
+use crate::definition::sources::Sources;
 use crate::device::Device;
 use crate::durable::{OwnLease, StoreSetup};
 use crate::error::Error;
 use crate::store::Store;
+use crate::threads::{Registration, Threads};
 use std::fmt;
 use std::sync::{Arc, Mutex, Weak};
 use stepwell_core::run::Durability;

@@ -3,7 +3,6 @@
 use super::begin::Begin;
 use super::prepare::{NotBegun, Preparation, Prepared};
 use super::runner::Runner;
-use super::thread::KnownTranscript;
 use super::when_busy::WhenBusy;
 use crate::app::observer::TurnObserver;
 use crate::app::setup::Setup;
@@ -13,6 +12,7 @@ use crate::device::DeviceState;
 use crate::durable::{StoreNotices, StoredTurn, not_stored};
 use crate::spans;
 use crate::store::StoreError;
+use crate::threads::KnownTranscript;
 use crate::turn::caller::{self, Caller};
 use crate::turn::current::CurrentTurn;
 use crate::turn::driver::Driver;
