@@ -192,7 +192,7 @@ impl AgUiServer {
     /// ```no_run
     /// # async fn example(
     /// #     server: stepwell_serve::AgUiServer, agent: &stepwell_io::Agent, user: &str,
-    /// #     input: stepwell_agui::wire::RunAgentInput,
+    /// #     input: stepwell_io::core::event::RunAgentInput,
     /// # ) -> Result<(), stepwell_serve::Refused> {
     /// let events = server.in_room("", user).run(agent, input).await?;
     /// # Ok(())
