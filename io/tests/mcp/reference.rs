@@ -206,8 +206,7 @@ pub(crate) async fn a_turn_calls_it() {
         Hop::new().text("It is 42."),
     ])
     .await;
-    let agent = turns::agent(&model, &servers).build();
-    let agent = agent.expect("the agent is set up");
+    let agent = turns::agent(&model, &servers).chat();
     let finished = agent.send("What is 2 + 40?").finish().await;
     assert_eq!(finished.outcome, Outcome::Success);
     assert!(finished.transcript.text().ends_with("It is 42."));

@@ -2,7 +2,7 @@ use crate::support::IntoChat as _;
 use super::{lookup, secret_number, start, watch};
 use serde_json::{Value, json};
 use std::time::Duration;
-use stepwell_io::{AgentBuilder, Outcome, provider};
+use stepwell_io::{Agent, AgentBuilder, Outcome, provider};
 use stepwell_mock_llm::{Hop, MockLlm, Script};
 
 /// An agent on the mock's Responses endpoint.
@@ -17,7 +17,6 @@ fn agent(server: &MockLlm) -> AgentBuilder {
         )
         .expect("a base URL is all it needs");
     Agent::builder(endpoint)
-        .thread_id("thread-1")
         .configure(|config| config.retry.first_delay = Duration::from_millis(1))
 }
 
