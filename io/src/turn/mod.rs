@@ -69,6 +69,8 @@ enum TurnState {
     /// The events are taken; the end follows.
     Ending(BoxFuture<'static, Finished>),
     Ended(Box<Result<Finished, Error>>),
+    /// The turn could not begin, and no item has said so yet.
+    Unbegun(Error),
     /// The result was given out.
     Taken,
 }
@@ -92,14 +94,10 @@ impl<T> Turn<T> {
 
     /// Returns a turn that could not begin.
     pub(crate) fn failed(error: Error) -> Self {
-        let events = TurnEvents::ended(Outcome::Failed {
-            failure: Failure::Misuse {
-                message: error.to_string(),
-            },
-        });
+        let events = TurnEvents::ended(cannot_begin(&error));
         Self {
             handle: events.handle(),
-            state: TurnState::Ended(Box::new(Err(error))),
+            state: TurnState::Unbegun(error),
             output: PhantomData,
         }
     }
@@ -173,12 +171,9 @@ impl<T> Turn<T> {
             TurnState::UnderWay(events) => events,
             TurnState::Ended(end) => match *end {
                 Ok(finished) => TurnEvents::ended(finished.outcome),
-                Err(error) => TurnEvents::ended(Outcome::Failed {
-                    failure: Failure::Misuse {
-                        message: error.to_string(),
-                    },
-                }),
+                Err(error) => TurnEvents::ended(cannot_begin(&error)),
             },
+            TurnState::Unbegun(error) => TurnEvents::ended(cannot_begin(&error)),
             TurnState::Ending(_) | TurnState::Taken => TurnEvents::ended(Outcome::Cancelled),
         }
     }
@@ -220,6 +215,7 @@ impl<T: Output> Turn<T> {
             TurnState::UnderWay(events) => Ok(events.finish().await),
             TurnState::Ending(end) => Ok(end.await),
             TurnState::Ended(end) => *end,
+            TurnState::Unbegun(error) => Err(error),
             TurnState::Taken => Err(Error::misuse("the turn has no result any more")),
         }?;
         match end.outcome.problem() {
@@ -264,9 +260,23 @@ impl<T> Stream for Turn<T> {
                         _ => None,
                     });
                 }
+                TurnState::Unbegun(error) => {
+                    let error = error.clone();
+                    self.state = TurnState::Ended(Box::new(Err(error.clone())));
+                    return Poll::Ready(Some(Err(error)));
+                }
                 TurnState::Ended(_) | TurnState::Taken => return Poll::Ready(None),
             }
         }
+    }
+}
+
+/// Returns the outcome of a turn that could not begin.
+fn cannot_begin(error: &Error) -> Outcome {
+    Outcome::Failed {
+        failure: Failure::Misuse {
+            message: error.message().to_owned(),
+        },
     }
 }
 
