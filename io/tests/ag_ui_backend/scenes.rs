@@ -1,14 +1,14 @@
 //! What is played with the backends.
 
-use crate::support::{Chat, IntoChat as _};
 use crate::backend::Backend;
+use crate::support::{Chat, IntoChat as _};
 use futures::StreamExt;
 use serde_json::{Value, json};
 use stepwell_core::dialect::HttpRequest;
 use stepwell_core::event::Message;
 use stepwell_io::{
-    AgentBuilder, Event, Finished, HttpClient, Interrupt, Outcome, ResumeEntry, RunEvent,
-    Tool, TurnEvents,
+    AgentBuilder, Event, Finished, HttpClient, Interrupt, Outcome, ResumeEntry, RunEvent, Tool,
+    TurnEvents,
 };
 
 /// The events of a turn, and how it ended.

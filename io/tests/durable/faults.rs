@@ -1,7 +1,7 @@
 //! Stores that fail.
 
-use crate::support::IntoChat as _;
 use crate::faulty::{Fault, away};
+use crate::support::IntoChat as _;
 use crate::*;
 use stepwell_io::store::StoreError;
 
@@ -271,13 +271,7 @@ mod sqlite {
 
         let store = SqliteStore::open(&file).await.unwrap();
         let second = agent(&server, &store).tool(work().idempotent(), large);
-        let recovered = second
-            .chat()
-            .recover()
-            .await
-            .unwrap()
-            .pop()
-            .unwrap();
+        let recovered = second.chat().recover().await.unwrap().pop().unwrap();
         let (_, finished) = watch(recovered.turn.unwrap().into_events()).await;
         assert_eq!(finished.outcome, Outcome::Success);
         let turns = turns(&store).await;

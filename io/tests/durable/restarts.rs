@@ -132,9 +132,7 @@ async fn no_turn_is_recovered_that_is_under_way_here_or_elsewhere() {
     );
     other.message = Some(stepwell_io::Message::user("m", "?"));
     store.begin_turn(&other).await.unwrap();
-    let agent = agent(&server, &store)
-        .tool(work(), hangs(&calls))
-        .chat();
+    let agent = agent(&server, &store).tool(work(), hangs(&calls)).chat();
     let turn = agent.send("Do it");
     begun(&calls, 1).await;
     assert!(agent.recover().await.unwrap().is_empty());

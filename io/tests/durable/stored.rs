@@ -75,9 +75,7 @@ async fn nothing_goes_out_before_it_is_stored() {
 async fn a_turn_that_is_cancelled_is_stored_so() {
     let server = serve([asks(&["a"])]).await;
     let (store, calls) = (memory(), Arc::new(Semaphore::new(0)));
-    let agent = agent(&server, &store)
-        .tool(work(), hangs(&calls))
-        .chat();
+    let agent = agent(&server, &store).tool(work(), hangs(&calls)).chat();
     let turn = agent.send("Do it");
     begun(&calls, 1).await;
     turn.cancel();
@@ -92,9 +90,7 @@ async fn a_turn_that_is_cancelled_is_stored_so() {
 async fn a_replaced_turn_is_closed_before_the_next_begins() {
     let server = serve([asks(&["a"]), says("Never mind.")]).await;
     let (store, calls) = (memory(), Arc::new(Semaphore::new(0)));
-    let agent = agent(&server, &store)
-        .tool(work(), hangs(&calls))
-        .chat();
+    let agent = agent(&server, &store).tool(work(), hangs(&calls)).chat();
     let first = agent.send("Do it");
     begun(&calls, 1).await;
     let second = agent.clone().when_busy(WhenBusy::Cancel).send("Leave it");
@@ -174,7 +170,15 @@ async fn a_thread_of_the_store_is_read_before_anything_is_sent_on_it() {
     let (store, calls) = (memory(), Arc::new(Semaphore::new(0)));
     let first = agent(&server, &store).tool(work(), hangs(&calls));
     let first = first.chat();
-    assert!(first.conversation.load().await.unwrap().messages().is_empty());
+    assert!(
+        first
+            .conversation
+            .load()
+            .await
+            .unwrap()
+            .messages()
+            .is_empty()
+    );
     watch(first.send("A")).await;
 
     let later = agent(&server, &store).chat();
@@ -191,10 +195,16 @@ async fn a_thread_of_the_store_is_read_before_anything_is_sent_on_it() {
     // A turn that is under way is also read, as far as it is stored; its later blocks are not missed.
     let turn = first.send("C");
     begun(&calls, 1).await;
-    assert_eq!(later.conversation.load().await.unwrap().text(), "Let me see.");
+    assert_eq!(
+        later.conversation.load().await.unwrap().text(),
+        "Let me see."
+    );
     assert_eq!(later.transcript().text(), "Two.");
     turn.cancel();
     let (_, finished) = watch(turn).await;
     let whole = finished.transcript.messages().len();
-    assert_eq!(later.conversation.load().await.unwrap().messages().len(), whole);
+    assert_eq!(
+        later.conversation.load().await.unwrap().messages().len(),
+        whole
+    );
 }

@@ -105,7 +105,10 @@ async fn when_busy_cancel_cancels_the_turn_under_way() {
     server.wait_until(|requests| requests.len() == 2).await;
     // A turn may be more careful than its agent.
     let refused = agent.run("Hello?").when_busy(WhenBusy::Fail).await;
-    assert_eq!(refused.expect_err("a turn is under way").kind(), ErrorKind::Busy);
+    assert_eq!(
+        refused.expect_err("a turn is under way").kind(),
+        ErrorKind::Busy
+    );
     let (_, third) = watch(agent.send("Hello?")).await;
     assert_eq!(third.outcome, Outcome::Success);
     assert_eq!(watch(second).await.1.outcome, Outcome::Cancelled);

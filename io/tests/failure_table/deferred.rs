@@ -146,11 +146,7 @@ async fn a_question_to_the_user_is_asked_again_after_a_restart() {
 #[tokio::test]
 async fn an_agents_question_is_answered_after_a_restart() {
     let server = serve([question("ask-1"), says("Thank you.")]).await;
-    let agent = || {
-        Dialect::AgUi
-            .agent(&server)
-            .chat()
-    };
+    let agent = || Dialect::AgUi.agent(&server).chat();
     let turn = agent().send("Delete it all");
     let stored = turn.handle().rested().await.expect("it rests");
     let turn = agent().revive(&stored).expect("it was just stored");
@@ -197,14 +193,18 @@ async fn after_a_kill_only_idempotent_tools_run_again() {
 #[tokio::test]
 async fn what_is_no_snapshot_of_a_turn_under_way_is_refused() {
     let server = serve([says("Hello.")]).await;
-    let agent = Dialect::Chat
-        .agent(&server).chat();
+    let agent = Dialect::Chat.agent(&server).chat();
     let refused = agent.revive("{}").expect_err("it is no snapshot");
     let reason = |error: &stepwell_io::Error| {
-        let source = error.source().and_then(|source| source.downcast_ref::<ReviveError>());
+        let source = error
+            .source()
+            .and_then(|source| source.downcast_ref::<ReviveError>());
         source.cloned()
     };
-    assert!(matches!(reason(&refused), Some(ReviveError::Snapshot(_))), "{refused}");
+    assert!(
+        matches!(reason(&refused), Some(ReviveError::Snapshot(_))),
+        "{refused}"
+    );
     let endpoint = endpoint("openai-compatible", "m", &server.base_url(), None);
     let idle = stepwell_core::run::RunMachine::new(
         Arc::new(stepwell_core::run::RunConfig::new(endpoint)),

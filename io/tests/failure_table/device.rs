@@ -2,7 +2,9 @@
 
 use crate::*;
 use stepwell_core::dialect::Resumption;
-use stepwell_io::{BackgroundPolicy, Device, OfflinePolicy, RegistryEvent, SteeringRefusal, TurnError};
+use stepwell_io::{
+    BackgroundPolicy, Device, OfflinePolicy, RegistryEvent, SteeringRefusal, TurnError,
+};
 
 #[tokio::test]
 async fn the_app_loses_its_network_and_the_request_waits_for_the_next() {

@@ -131,8 +131,7 @@ async fn two_finishes_of_a_run_do_not_end_it_twice() {
         .raw_frame(ids("RUN_FINISHED"))
         .raw_frame(ids("RUN_FINISHED"));
     let server = serve([hop, says("Once more.")]).await;
-    let agent = Dialect::AgUi
-        .agent(&server).chat();
+    let agent = Dialect::AgUi.agent(&server).chat();
     let (events, _) = watch(agent.send("Hello")).await;
     let ends = events
         .iter()

@@ -29,8 +29,8 @@ use stepwell_io::{
 };
 use stepwell_mock_llm::{Hop, MockLlm, RecordedRequest, Script};
 use support::{
-    Chat, IntoChat as _, asks_for_work, assert_legal, begun, done, endpoint, hangs, messages, results, says, serve,
-    watch, work,
+    Chat, IntoChat as _, asks_for_work, assert_legal, begun, done, endpoint, hangs, messages,
+    results, says, serve, watch, work,
 };
 use tokio::sync::Semaphore;
 

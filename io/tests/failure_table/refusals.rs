@@ -161,9 +161,7 @@ fn whole() -> Vec<u8> {
 
 async fn ask_peer(answers: Vec<(Vec<u8>, End)>) -> (Vec<RunEvent>, Finished) {
     let url = peer(answers).await;
-    let agent = Dialect::Chat
-        .agent_at(&url)
-        .chat();
+    let agent = Dialect::Chat.agent_at(&url).chat();
     watch(agent.send("Hello")).await
 }
 

@@ -258,8 +258,7 @@ async fn cancel_in_one_thread_leaves_the_others_alone() {
 #[tokio::test]
 async fn what_happens_to_the_turns_can_be_waited_for() {
     let server = serve([says("Done.")]).await;
-    let agent = Dialect::Chat
-        .agent(&server).chat();
+    let agent = Dialect::Chat.agent(&server).chat();
     let watched = agent.clone();
     let seen = tokio::spawn(async move {
         let mut seen = Vec::new();
@@ -287,8 +286,7 @@ async fn what_happens_to_the_turns_can_be_waited_for() {
 #[tokio::test]
 async fn a_forgotten_thread_is_stopped_and_begins_again() {
     let server = serve([Hop::silent(), says("Hello.")]).await;
-    let agent = Dialect::Chat
-        .agent(&server).chat();
+    let agent = Dialect::Chat.agent(&server).chat();
     let thread = agent.thread(ThreadKey::new("server", "room", "thread-2"));
     let turn = thread.send("Remember this");
     server.wait_until(|requests| requests.len() == 1).await;

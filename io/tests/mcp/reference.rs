@@ -1,7 +1,7 @@
 //! The reference server `@modelcontextprotocol/server-everything`, which is not ours: `cargo xtask test mcp` installs
 //! it and names its program in `STEPWELL_MCP_REFERENCE`. Without that these tests are ignored.
 
-use crate::agents::serve;
+use crate::agents::{IntoChat as _, serve};
 use crate::support::*;
 use crate::turns;
 use serde_json::{Value, json};

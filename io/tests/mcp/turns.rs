@@ -1,13 +1,12 @@
 //! Whole turns of an agent.
 
-use crate::support::IntoChat as _;
-use crate::agents::{endpoint, serve};
+use crate::agents::{IntoChat as _, endpoint, serve};
 use crate::server::PIXEL;
 use crate::support::{options, progress, start, start_with, text, wait_for};
 use futures::StreamExt;
 use serde_json::{Value, json};
 use stepwell_io::mcp::McpServers;
-use stepwell_io::{AgentBuilder, Outcome, RunEvent, ToolCallStatus};
+use stepwell_io::{Agent, AgentBuilder, Outcome, RunEvent, ToolCallStatus};
 use stepwell_mock_llm::{Hop, MockLlm};
 
 pub(crate) fn agent(model: &MockLlm, servers: &McpServers) -> AgentBuilder {
@@ -37,8 +36,7 @@ pub(crate) async fn a_turn_calls_a_tool_and_continues_with_its_result() {
         Hop::new().text("I know."),
     ])
     .await;
-    let agent = agent(&model, &servers)
-        .chat();
+    let agent = agent(&model, &servers).chat();
     let finished = agent.send("Go on").finish().await;
     assert_eq!(finished.outcome, Outcome::Success);
     assert!(finished.transcript.text().ends_with("All done."));
@@ -91,8 +89,7 @@ pub(crate) async fn a_turn_that_is_cancelled_cancels_its_call() {
     let servers = start("plain").await;
     let mut events = servers.events();
     let model = serve([Hop::new().tool_call("test__slow", json!({}))]).await;
-    let agent = agent(&model, &servers)
-        .chat();
+    let agent = agent(&model, &servers).chat();
     let turn = agent.send("Go on");
     wait_for(&mut events, progress).await;
     turn.cancel();
@@ -111,8 +108,7 @@ pub(crate) async fn a_call_out_of_time_is_cancelled() {
         Hop::new().text("Too slow."),
     ])
     .await;
-    let agent = agent(&model, &servers)
-        .chat();
+    let agent = agent(&model, &servers).chat();
     let mut turn = agent.send("Go on");
     wait_for(&mut events, progress).await;
     // From here on the clock moves on only when nothing else does.

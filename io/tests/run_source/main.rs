@@ -9,9 +9,7 @@ use rooms::{Rooms, Says};
 use serde_json::json;
 use stepwell_core::ThreadId;
 use stepwell_core::run_source::Soliplex;
-use stepwell_io::{
-    Agent, Failure, HttpClient, Outcome, RestError, RestRunSource, RunEvent, Tool,
-};
+use stepwell_io::{Agent, Failure, HttpClient, Outcome, RestError, RestRunSource, RunEvent, Tool};
 use support::{Chat, IntoChat as _};
 
 /// An agent on a new thread of the room.

@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
 use stepwell_io::{
-    Agent, AgentBuilder, Conversation, Endpoint, Error, Finished, MessageContent, Run, RunEvent, RunId,
-    Start, ThreadKey, Tool, ToolContext, Transcript, TurnEvents, WhenBusy, provider,
+    Agent, AgentBuilder, Conversation, Endpoint, Error, Finished, MessageContent, Run, RunEvent,
+    RunId, Start, ThreadKey, Tool, ToolContext, Transcript, TurnEvents, WhenBusy, provider,
 };
 use stepwell_mock_llm::{Hop, MockLlm, RecordedRequest, Script};
 use tokio::sync::Semaphore;

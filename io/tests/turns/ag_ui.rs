@@ -104,9 +104,7 @@ async fn an_answer_without_a_question_is_refused() {
 #[tokio::test]
 async fn the_same_turn_with_an_ag_ui_agent() {
     let server = start(Script::secret_numbers()).await;
-    let agent = agent(&server)
-        .tool(secret_number(), lookup)
-        .chat();
+    let agent = agent(&server).tool(secret_number(), lookup).chat();
     let (_, finished) = watch(agent.send("What are the secret numbers?")).await;
     assert_eq!(finished.outcome, Outcome::Success);
     assert!(

@@ -1,5 +1,5 @@
-use crate::support::IntoChat as _;
 use super::{agent, lookup, messages, secret_number, start, watch};
+use crate::support::IntoChat as _;
 use futures::StreamExt;
 use serde_json::json;
 use std::sync::{Arc, Mutex};
@@ -99,9 +99,7 @@ async fn dropping_the_turn_cancels_it() {
 #[tokio::test]
 async fn a_detached_turn_continues_to_its_end() {
     let server = start(Script::secret_numbers()).await;
-    let agent = agent(&server)
-        .tool(secret_number(), lookup)
-        .chat();
+    let agent = agent(&server).tool(secret_number(), lookup).chat();
     agent.send("What are the secret numbers?").detach();
     server
         .wait_until(|requests| requests.len() == 2 && requests[1].delivery == Delivery::Complete)

@@ -1,8 +1,8 @@
 //! One scenario in every API of every provider: whatever the wire format, the app sees the same turn, and its journal
 //! replays and can be redacted.
 
-use crate::support::IntoChat as _;
 use super::{secret_number, start, watch};
+use crate::support::IntoChat as _;
 use serde_json::json;
 use std::sync::{Arc, Mutex};
 use stepwell_core::journal::Journal;

@@ -21,9 +21,7 @@ fn is_text(event: &RunEvent) -> bool {
 }
 
 async fn ask(server: &MockLlm) -> (Vec<RunEvent>, stepwell_io::Finished) {
-    let agent = agent(server)
-        .tool(secret_number(), lookup)
-        .chat();
+    let agent = agent(server).tool(secret_number(), lookup).chat();
     watch(agent.send("Hello")).await
 }
 

@@ -54,7 +54,10 @@ async fn a_turn_is_otherwise_than_its_agent_and_the_next_one_is_not() {
         .user("user-7")
         .header("x-trace", "abc");
     assert_eq!(run.await.expect("all of it can be").output, "Yes.");
-    assert_eq!(agent.run("And?").await.expect("it is answered").output, "Again.");
+    assert_eq!(
+        agent.run("And?").await.expect("it is answered").output,
+        "Again."
+    );
     let requests = server.requests();
     for request in &requests[..2] {
         assert_eq!(messages(request, "system")[0]["content"], "Be brief.");
@@ -72,12 +75,13 @@ async fn a_turn_is_otherwise_than_its_agent_and_the_next_one_is_not() {
 #[tokio::test]
 async fn a_turn_that_cannot_be_is_refused_before_it_begins() {
     let server = yes().await;
-    let agent = agent(&server)
-        .tool(secret_number(), of_the_agent)
-        .chat();
+    let agent = agent(&server).tool(secret_number(), of_the_agent).chat();
     let unnamed = Tool::new("no name", "Does nothing.");
     for (run, word) in [
-        (agent.run("Hello").tool_names(["get_sercet_number"]), "get_sercet_number"),
+        (
+            agent.run("Hello").tool_names(["get_sercet_number"]),
+            "get_sercet_number",
+        ),
         (agent.run("Hello").header("x team", "a"), "x team"),
         (agent.run("Hello").tool(unnamed, of_the_turn), "no name"),
     ] {
@@ -158,9 +162,7 @@ async fn the_key_of_each_request_is_the_apps_to_give() {
             }
         }
     };
-    let agent = asking(&server)
-        .credentials(source)
-        .chat();
+    let agent = asking(&server).credentials(source).chat();
     for _ in 0..2 {
         let (_, finished) = watch(agent.send("Hello")).await;
         assert_eq!(finished.outcome, Outcome::Success);

@@ -1,5 +1,5 @@
-use crate::support::IntoChat as _;
 use super::{lookup, secret_number, start, watch};
+use crate::support::IntoChat as _;
 use serde_json::{Value, json};
 use std::time::Duration;
 use stepwell_io::{Agent, AgentBuilder, Outcome, provider};
@@ -16,8 +16,7 @@ fn agent(server: &MockLlm) -> AgentBuilder {
             Some("test-key".into()),
         )
         .expect("a base URL is all it needs");
-    Agent::builder(endpoint)
-        .configure(|config| config.retry.first_delay = Duration::from_millis(1))
+    Agent::builder(endpoint).configure(|config| config.retry.first_delay = Duration::from_millis(1))
 }
 
 #[tokio::test]
@@ -33,9 +32,7 @@ async fn reasoning_and_calls_go_back_with_their_results() {
         )
         .hop(Hop::new().text("Alice's number is 42, Bob's is 7"));
     let server = start(script).await;
-    let agent = agent(&server)
-        .tool(secret_number(), lookup)
-        .chat();
+    let agent = agent(&server).tool(secret_number(), lookup).chat();
     let (_, finished) = watch(agent.send("What are the secret numbers?")).await;
     assert_eq!(finished.outcome, Outcome::Success);
     assert_eq!(finished.transcript.reasoning(), "Two people, two numbers.");

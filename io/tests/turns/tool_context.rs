@@ -83,7 +83,11 @@ async fn errors_print_nothing_of_the_conversation() {
     let source = error.source().map(ToString::to_string);
     assert!(source.is_some_and(|source| source.contains("wrong key")));
     let so_far = error.result().expect("the turn has begun");
-    for printed in [format!("{error:?}"), error.to_string(), format!("{so_far:?}")] {
+    for printed in [
+        format!("{error:?}"),
+        error.to_string(),
+        format!("{so_far:?}"),
+    ] {
         assert!(!printed.contains("secret"), "{printed}");
         assert!(printed.contains("wrong key"), "{printed}");
     }

@@ -257,7 +257,7 @@ async fn a_closure_is_given_its_type_too() {
 async fn two_tools_of_one_name_are_refused_when_the_agent_is_made() {
     let server = start(Script::new()).await;
     let refused = agent(&server).tools(tools![add, add]).build();
-    let error = refused.expect_err("there are two").to_string();
+    let error = refused.expect_err("there are two");
     let name = "sum".to_owned();
-    assert_eq!(error, ToolError::Duplicate { name }.to_string());
+    assert_eq!(error.message(), ToolError::Duplicate { name }.to_string());
 }

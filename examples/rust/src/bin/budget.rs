@@ -9,17 +9,17 @@ async fn get_secret_number(name: String) -> u32 {
 
 #[tokio::main]
 async fn main() -> Result<(), Error> {
-    let mut model = Model::openai("gpt-5-mini");
-    if let Some(url) = std::env::args().nth(1) {
-        model = model.base_url(url);
-    }
+    let url = std::env::args().nth(1);
+    let model = url
+        .into_iter()
+        .fold(Model::openai("gpt-5-mini"), Model::base_url);
     let agent = Agent::builder(model)
         .tools(tools![get_secret_number])
         .configure(|config| config.limits.max_cost = "0.01".parse().ok())
         .build()?;
     let turn = agent.stream("What are Alice's and Bob's secret numbers?");
-    let finished = turn.into_events().finish().await;
-    let cost = finished.usage.cost.unwrap_or_default();
-    println!("{} It cost {cost}: {:?}", finished.text(), finished.outcome);
+    let end = turn.into_events().finish().await;
+    let cost = end.usage.cost.unwrap_or_default();
+    println!("{} It cost {cost}: {:?}", end.text(), end.outcome);
     Ok(())
 }

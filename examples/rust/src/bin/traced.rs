@@ -19,7 +19,6 @@ async fn main() -> Result<(), Error> {
     let agent = Agent::builder(model)
         .tools(tools![get_secret_number])
         .build()?;
-    let run = agent.run("Alice's and Bob's secret numbers?");
-    println!("{}", run.await?.output);
+    println!("{}", agent.run("The secret numbers?").await?.output);
     Ok(())
 }

@@ -12,10 +12,10 @@ struct Trip {
 
 #[tokio::main]
 async fn main() -> Result<(), stepwell_io::Error> {
-    let mut model = Model::openai("gpt-5-mini");
-    if let Some(url) = std::env::args().nth(1) {
-        model = model.base_url(url);
-    }
+    let url = std::env::args().nth(1);
+    let model = url
+        .into_iter()
+        .fold(Model::openai("gpt-5-mini"), Model::base_url);
     let run = Agent::new(model).run("Three days in Norway: where?");
     let trip: Trip = run.output().await?.output;
     println!("{} days in {}", trip.days, trip.city);
