@@ -9,16 +9,15 @@ async fn get_secret_number(name: String) -> u32 {
 
 #[tokio::main]
 async fn main() -> Result<(), Error> {
-    let url = std::env::args().nth(1);
-    let model = url
-        .into_iter()
-        .fold(Model::openai("gpt-5-mini"), Model::base_url);
+    let mut model = Model::openai("gpt-5-mini");
+    if let Some(url) = std::env::args().nth(1) {
+        model = model.base_url(url);
+    }
     let agent = Agent::builder(model)
         .tools(tools![get_secret_number])
         .configure(|config| config.limits.max_cost = "0.01".parse().ok())
         .build()?;
-    let turn = agent.stream("What are Alice's and Bob's secret numbers?");
-    let end = turn.into_events().finish().await;
+    let end = agent.stream("The numbers?").into_events().finish().await;
     let cost = end.usage.cost.unwrap_or_default();
     println!("{} It cost {cost}: {:?}", end.text(), end.outcome);
     Ok(())

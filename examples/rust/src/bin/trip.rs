@@ -12,12 +12,11 @@ struct Trip {
 
 #[tokio::main]
 async fn main() -> Result<(), stepwell_io::Error> {
-    let url = std::env::args().nth(1);
-    let model = url
-        .into_iter()
-        .fold(Model::openai("gpt-5-mini"), Model::base_url);
-    let run = Agent::new(model).run("Three days in Norway: where?");
-    let trip: Trip = run.output().await?.output;
+    let mut model = Model::openai("gpt-5-mini");
+    if let Some(url) = std::env::args().nth(1) {
+        model = model.base_url(url);
+    }
+    let trip: Trip = Agent::new(model).run("Where to?").output().await?.output;
     println!("{} days in {}", trip.days, trip.city);
     Ok(())
 }
