@@ -175,7 +175,7 @@ impl Model {
     pub(crate) fn endpoint_without_key(&self) -> Result<Endpoint, ModelError> {
         match &self.0 {
             ModelKind::Ready(endpoint) => Ok((**endpoint).clone()),
-            ModelKind::Named(named) => named.endpoint(true),
+            ModelKind::Named(named) => named.endpoint(false),
         }
     }
 }
@@ -276,6 +276,21 @@ mod tests {
         );
         let unknown = Model::from("nobody:m").endpoint().unwrap_err();
         assert!(matches!(unknown, ModelError::Provider(_)), "{unknown}");
+    }
+
+    #[test]
+    fn keeps_its_address_without_a_key() {
+        let mut provider = provider::find("anthropic").unwrap().clone();
+        provider.key_variable = "STEPWELL_KEY_THAT_NOBODY_SETS".into();
+        let model = Model::custom(&provider, "m");
+        let no_key = model.endpoint().unwrap_err();
+        assert!(
+            matches!(no_key, ModelError::Endpoint(EndpointError::NoKey { .. })),
+            "{no_key}"
+        );
+        let endpoint = model.endpoint_without_key().unwrap();
+        assert!(endpoint.base_url.contains("anthropic"), "{endpoint:?}");
+        assert_eq!(endpoint.key, None);
     }
 
     #[test]

@@ -132,3 +132,78 @@ impl Drop for Thread {
         self.among.release(self);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Agent, HttpClient, Model, SendError};
+
+    fn agent() -> Agent {
+        type Answer = http::Response<futures::stream::Empty<Result<bytes::Bytes, SendError>>>;
+        let silent = HttpClient::from_fn(|_| std::future::pending::<Result<Answer, SendError>>());
+        let model = Model::openai_compatible("any", "http://localhost/v1");
+        let agent = Agent::builder(model).client(silent);
+        agent.build().unwrap()
+    }
+
+    fn held(agent: &Agent) -> usize {
+        agent.parts.threads.sizes().0
+    }
+
+    #[test]
+    fn releases_unused_threads() {
+        let agent = agent();
+        for number in 0..100_000 {
+            let id = format!("idle-{number}");
+            assert_eq!(agent.conversation(id.as_str()).id().as_str(), id);
+        }
+        assert_eq!(held(&agent), 0);
+        let many: Vec<_> = (0..1000)
+            .map(|number| agent.conversation(number.to_string()))
+            .collect();
+        assert_eq!(held(&agent), 1000);
+        drop(many);
+        let (held, capacity) = agent.parts.threads.sizes();
+        assert_eq!(held, 0);
+        assert!(capacity < 100, "{capacity}");
+    }
+
+    #[test]
+    fn finds_a_thread_in_use_by_its_key() {
+        let agent = agent();
+        let thread = || Arc::clone(&agent.conversation("held").runner.thread);
+        let held_here = agent.conversation("held");
+        let again = thread();
+        assert!(Arc::ptr_eq(&held_here.runner.thread, &again));
+        drop(held_here);
+        assert!(Arc::ptr_eq(&again, &thread()));
+        // Another thread with the same key is not removed with it.
+        agent.conversation("held").forget();
+        let new = thread();
+        assert!(!Arc::ptr_eq(&again, &new));
+        drop(again);
+        assert_eq!(held(&agent), 1);
+        drop(new);
+        assert_eq!(held(&agent), 0);
+    }
+
+    #[tokio::test]
+    async fn keeps_the_thread_of_a_turn_to_its_end() {
+        let agent = agent();
+        let turn = agent.conversation("short").stream("Hello").into_events();
+        assert_eq!(held(&agent), 1);
+        turn.cancel();
+        turn.finish().await;
+        assert_eq!(held(&agent), 0);
+        assert_eq!(agent.registry().running(), []);
+    }
+
+    #[tokio::test]
+    async fn runs_without_a_conversation_have_no_shared_thread() {
+        let agent = agent();
+        let (run, turn) = (agent.run("Hello"), agent.stream("Hello"));
+        assert_eq!(agent.parts.threads.sizes(), (0, 0));
+        assert_eq!(agent.registry().running(), []);
+        drop((run, turn));
+    }
+}

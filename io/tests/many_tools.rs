@@ -2,7 +2,7 @@
 
 use allocation_counter::measure;
 use std::convert::Infallible;
-use stepwell_io::{Tool, provider};
+use stepwell_io::{Agent, Tool, provider};
 
 #[test]
 fn twice_as_many_tools_are_twice_the_work() {
@@ -13,7 +13,7 @@ fn twice_as_many_tools_are_twice_the_work() {
     let cost = |count| {
         measure(|| {
             let tools = (0..count).map(|index| Tool::new(format!("tool_{index}"), "A tool."));
-            let agent = tools.fold(Agent::builder(endpoint.clone()), |agent, tool| {
+            let agent = tools.fold(Agent::<()>::builder(endpoint.clone()), |agent, tool| {
                 agent.tool(tool, |_| async { Ok::<_, Infallible>("done") })
             });
             drop(agent);

@@ -56,7 +56,7 @@ async fn a_turn_its_hops_and_its_tools_have_spans_that_tell_no_secret() {
         r#""gen_ai.operation.name":"execute_tool""#,
         r#""gen_ai.request.model":"mock-model""#,
         r#""gen_ai.tool.name":"get_secret_number""#,
-        r#""gen_ai.transcript.id":"thread-1""#,
+        r#""gen_ai.conversation.id":"thread-1""#,
         r#""gen_ai.usage.input_tokens":"#,
         r#""gen_ai.response.id":"#,
         r#""gen_ai.response.time_to_first_chunk":"#,

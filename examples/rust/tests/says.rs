@@ -188,7 +188,7 @@ async fn the_program_with_a_budget_says_what_the_turn_cost() {
     });
     let output = ran.await.expect("it ends");
     let said = String::from_utf8_lossy(&output.stdout);
-    assert_eq!(said, "Hi. It cost $0.000021: Success\n");
+    assert_eq!(said, "Hi. It cost $0.000045: Success\n");
 }
 
 #[tokio::test]

@@ -38,6 +38,7 @@ type HookClosure<T> = Arc<dyn Fn(T) -> BoxFuture<'static, HookAnswer> + Send + S
 ///     })
 ///     .after_answer(|answer: HookedAnswer| async move { println!("{}", answer.text) });
 /// let agent = Agent::builder(endpoint).hook(guard).build()?;
+/// # let _: Agent = agent;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone)]

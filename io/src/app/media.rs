@@ -4,8 +4,8 @@
 //! # async fn example(agent: stepwell_io::Agent) -> Result<(), Box<dyn std::error::Error>> {
 //! use stepwell_io::media::{document, image};
 //!
-//! let finished = agent.send(("What is this?", image("shark.png")?)).await?;
-//! let finished = agent.send(("Which of these is it?", document("https://example.com/sharks.pdf")?)).await?;
+//! let result = agent.run(("What is this?", image("shark.png")?)).await?;
+//! let result = agent.run(("Which of these is it?", document("https://example.com/sharks.pdf")?)).await?;
 //! # Ok(())
 //! # }
 //! ```

@@ -52,6 +52,8 @@ struct NewRun {
     runner: Runner,
     start: Start,
     from: BeginFrom,
+    /// The transcript of a thread that has none yet.
+    history: Option<Transcript>,
     handlers: Handlers,
     when_busy: WhenBusy,
     /// The first mistake in the options.
@@ -85,6 +87,7 @@ impl<T> Run<T> {
                 runner,
                 start,
                 from: BeginFrom::Latest,
+                history: None,
                 handlers: Handlers::new(),
                 when_busy: WhenBusy::default(),
                 error: None,
@@ -237,17 +240,15 @@ impl<T> Run<T> {
     /// Continues this transcript. It is for a run without a conversation: a conversation has its own transcript.
     ///
     /// ```no_run
-    /// use stepwell_io::{Message, Transcript};
-    ///
     /// # async fn example(agent: stepwell_io::Agent) -> Result<(), stepwell_io::Error> {
-    /// let earlier = [Message::user("1", "I am Alice."), Message::assistant("2", "Hello, Alice!")];
-    /// let result = agent.run("Who am I?").history(Transcript::new(earlier)).await?;
+    /// let first = agent.run("I am Alice.").await?;
+    /// let second = agent.run("Who am I?").history(first.transcript().clone()).await?;
     /// # Ok(())
     /// # }
     /// ```
     pub fn history(self, history: impl Into<Transcript>) -> Self {
         let history = history.into();
-        self.change(|new| new.runner.set_history(history))
+        self.change(|new| new.history = Some(history))
     }
 
     /// Begins after the turn `parent` instead of the conversation's last turn, or as a first turn: the user rephrases a
@@ -382,10 +383,14 @@ impl NewRun {
             runner,
             start,
             from,
+            history,
             handlers,
             when_busy,
             ..
         } = *self;
+        if let Some(history) = history {
+            runner.set_history(history);
+        }
         let begin = Begin::Start(Box::new(start), from, handlers);
         Turn::new(runner.begin_if_free(begin, when_busy))
     }

@@ -82,7 +82,7 @@ impl<T> Turn<T> {
     pub(crate) fn failed(error: Error) -> Self {
         let events = TurnEvents::ended(Outcome::Failed {
             failure: Failure::Misuse {
-                message: error.to_string(),
+                message: error.message().to_owned(),
             },
         });
         Self {
@@ -166,7 +166,7 @@ impl<T> Turn<T> {
                 Ok(finished) => TurnEvents::ended(finished.outcome),
                 Err(error) => TurnEvents::ended(Outcome::Failed {
                     failure: Failure::Misuse {
-                        message: error.to_string(),
+                        message: error.message().to_owned(),
                     },
                 }),
             },

@@ -222,6 +222,8 @@ impl Effects {
                     log_failure(&tool, &failure);
                     if setup.on_tool_error == OnToolError::Fail {
                         fault.tool(&tool, &failure.message);
+                        // The turn is cancelled: a result could still reach the model.
+                        return;
                     }
                     finished(id, Err(told(&tool, failure)), &setup)
                 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
-use stepwell_io::{AgentBuilder, provider};
+use stepwell_io::{Agent, AgentBuilder, provider};
 
 /// The Python that has the backends' packages.
 const PYTHON: &str = "STEPWELL_AG_UI_PYTHON";

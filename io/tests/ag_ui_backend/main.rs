@@ -3,6 +3,8 @@
 
 mod backend;
 mod scenes;
+#[path = "../support/mod.rs"]
+mod support;
 
 /// A test for each scene that a backend has.
 macro_rules! backends {

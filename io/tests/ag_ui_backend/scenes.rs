@@ -8,11 +8,11 @@ use stepwell_core::dialect::HttpRequest;
 use stepwell_core::event::Message;
 use stepwell_io::{
     AgentBuilder, Event, Finished, HttpClient, Interrupt, Outcome, ResumeEntry, RunEvent, Tool,
-    Turn,
+    TurnEvents,
 };
 
 /// The events of a turn, and how it ended.
-async fn watch(mut turn: Turn) -> (Vec<RunEvent>, Finished) {
+async fn watch(mut turn: TurnEvents) -> (Vec<RunEvent>, Finished) {
     let mut events = Vec::new();
     while let Some(event) = turn.next().await {
         events.push(event);
@@ -180,7 +180,7 @@ pub(crate) async fn the_shared_state_follows_its_deltas(backend: &Backend) {
 }
 
 /// Returns the questions of the backend, and the turn that rests.
-async fn asked(agent: &Chat, word: &str) -> (Turn, Vec<Interrupt>) {
+async fn asked(agent: &Chat, word: &str) -> (TurnEvents, Vec<Interrupt>) {
     let mut turn = agent.send(word);
     loop {
         let event = turn.next().await.expect("the turn goes on");
@@ -205,7 +205,7 @@ fn answers(interrupts: &[Interrupt]) -> Vec<ResumeEntry> {
     serde_json::from_value(Value::Array(entries)).expect("they are answers")
 }
 
-async fn goes_on(turn: Turn) {
+async fn goes_on(turn: TurnEvents) {
     let (events, finished) = watch(turn).await;
     is_in_order(&events);
     assert_eq!(finished.outcome, Outcome::Success);
@@ -297,7 +297,6 @@ pub(crate) async fn what_it_asks_by_a_call_is_answered_by_a_tool(backend: &Backe
         let accepted = call.arguments.value["path"] == "a.txt";
         Ok::<_, std::io::Error>(json!({ "accepted": accepted }).to_string())
     };
-    let agent = backend.agent().tool(tool("delete_file"), leave).build();
-    let agent = agent.expect("the agent is set up");
+    let agent = backend.agent().tool(tool("delete_file"), leave).chat();
     goes_on(agent.send("delete")).await;
 }

@@ -111,7 +111,7 @@ async fn a_store_that_stays_away_fails_a_recoverable_turn() {
         let second = agent(&store).tool(work(), |_| async { Err::<String, _>("run twice") });
         let recovered = second.chat().recover().await.unwrap();
         let [recovered] = <[_; 1]>::try_from(recovered).unwrap();
-        let (_, finished) = watch(recovered.turn.unwrap()).await;
+        let (_, finished) = watch(recovered.turn.unwrap().into_events()).await;
         assert_eq!(finished.outcome, Outcome::Success);
         let told = &results(&server.requests()[1])[0];
         assert!(told.contains("not known"), "{told}");
@@ -146,7 +146,7 @@ fn waits(
     store: &Faulty,
     error: &StoreError,
     begun: &Arc<Semaphore>,
-) -> stepwell_io::Agent {
+) -> crate::support::Chat {
     let (down, begun) = (store.clone(), Arc::clone(begun));
     let fault = Fault::Before(error.clone());
     let agent = agent(server, store).wait_for_store();
@@ -229,7 +229,7 @@ async fn a_released_waiting_turn_continues_elsewhere() {
         assert!(!is_closed(&left[0]));
         let next = agent(&server, &store).tool(work(), done).chat();
         let recovered = next.recover().await.unwrap().pop().unwrap();
-        let (_, finished) = watch(recovered.turn.unwrap()).await;
+        let (_, finished) = watch(recovered.turn.unwrap().into_events()).await;
         assert_eq!(finished.outcome, Outcome::Success);
     }
 }
@@ -272,7 +272,7 @@ mod sqlite {
         let store = SqliteStore::open(&file).await.unwrap();
         let second = agent(&server, &store).tool(work().idempotent(), large);
         let recovered = second.chat().recover().await.unwrap().pop().unwrap();
-        let (_, finished) = watch(recovered.turn.unwrap()).await;
+        let (_, finished) = watch(recovered.turn.unwrap().into_events()).await;
         assert_eq!(finished.outcome, Outcome::Success);
         let turns = turns(&store).await;
         assert_eq!(turns.len(), 1);

@@ -128,15 +128,13 @@ async fn two_agents_on_one_store_do_not_mix_their_turns() {
         panic!("{:?}", refused.outcome);
     };
     assert_eq!(*failure, Failure::Busy);
-    let refused = refused.whole().unwrap_err();
-    assert_eq!(refused.problem.kind, ErrorKind::Busy);
+    assert_eq!(refused.outcome.problem().unwrap().kind, ErrorKind::Busy);
     assert_eq!(turns(&store).await, stored, "nothing is stored of it");
     assert_eq!(server.requests().len(), 1);
 
     // An app that allows it stops what another host drives.
-    let turn = second.turn("Leave it").when_busy(WhenBusy::Cancel);
-    let (_, finished) = watch(turn.send().unwrap()).await;
-    assert_eq!(finished.outcome, Outcome::Success);
+    let run = second.run("Leave it").when_busy(WhenBusy::Cancel);
+    assert_eq!(run.await.unwrap().output, "All right.");
     let said = contents(&server.requests()[1], "user");
     assert_eq!(said, ["I am Alice", "Leave it"]);
     assert!(first.transcript().messages().is_empty());

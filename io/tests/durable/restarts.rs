@@ -4,7 +4,7 @@ use crate::support::IntoChat as _;
 use crate::*;
 use std::sync::atomic::{AtomicU32, Ordering};
 use stepwell_io::store::{Lease, MemoryStore, NewTurn, StoreError};
-use stepwell_io::{NewRun, ToolAnswer};
+use stepwell_io::{ErrorKind, NewRun, ToolAnswer};
 
 /// Begins a turn on a runtime of its own, and drops that when `ready`.
 fn killed<F: Future<Output = ()> + Send + 'static>(life: impl FnOnce() -> F + Send + 'static) {
@@ -12,7 +12,8 @@ fn killed<F: Future<Output = ()> + Send + 'static>(life: impl FnOnce() -> F + Se
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
             .enable_all()
-            .chat();
+            .build()
+            .unwrap();
         runtime.block_on(life());
         // The drop ends its tasks, which renew the lease of their owner.
         drop(runtime);
@@ -59,7 +60,7 @@ async fn a_killed_tool_runs_again_only_if_idempotent() {
         let agent = agent.chat();
         let recovered = agent.recover().await.unwrap().pop().unwrap();
         assert_eq!(recovered.key, key(&left[0]));
-        let (_, finished) = watch(recovered.turn.unwrap()).await;
+        let (_, finished) = watch(recovered.turn.unwrap().into_events()).await;
         assert_eq!(finished.outcome, Outcome::Success);
         assert_eq!(count.load(Ordering::SeqCst), runs);
         let told = &results(&server.requests()[1])[0];
@@ -89,7 +90,7 @@ async fn a_host_that_dies_while_the_model_speaks_asks_again() {
     killed(life);
     let agent = agent(&server, &store).chat();
     let recovered = agent.recover().await.unwrap().pop().unwrap();
-    let (_, finished) = watch(recovered.turn.unwrap()).await;
+    let (_, finished) = watch(recovered.turn.unwrap().into_events()).await;
     assert_eq!(finished.outcome, Outcome::Success);
     assert_eq!(finished.transcript.text(), "All of it.");
     assert_eq!(contents(&server.requests()[1], "user"), ["Tell me"]);
@@ -110,7 +111,7 @@ async fn a_turn_with_only_a_stored_message_begins_again() {
     store.begin_turn(&new).await.unwrap();
     let agent = agent(&server, &store).chat();
     let recovered = agent.recover().await.unwrap().pop().unwrap();
-    let (_, finished) = watch(recovered.turn.unwrap()).await;
+    let (_, finished) = watch(recovered.turn.unwrap().into_events()).await;
     assert_eq!(finished.outcome, Outcome::Success);
     assert_eq!(contents(&server.requests()[1], "user"), ["One", "Two"]);
     assert!(turns(&store).await.iter().all(is_closed));
@@ -209,7 +210,10 @@ async fn recovery_reports_an_unreadable_store() {
     let away = crate::faulty::away();
     store.next([crate::faulty::Fault::Before(away.clone())]);
     let agent = agent(&server, &store).chat();
-    assert_eq!(agent.recover().await.map(|_| ()), Err(away));
+    let error = agent.recover().await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Store);
+    let source = std::error::Error::source(&error).unwrap();
+    assert_eq!(source.downcast_ref(), Some(&away));
     assert!(matches!(
         store.begin_turn(&new).await,
         Err(StoreError::Exists { .. })
@@ -241,7 +245,7 @@ async fn a_turn_with_backend_runs_continues_after_a_kill() {
     let agent = host(&server, &store, &made).tool(work().idempotent(), done);
     let agent = agent.chat();
     let recovered = agent.recover().await.unwrap().pop().unwrap();
-    let (events, finished) = watch(recovered.turn.unwrap()).await;
+    let (events, finished) = watch(recovered.turn.unwrap().into_events()).await;
     assert_eq!(finished.outcome, Outcome::Success);
     let hops = events.iter().filter_map(|event| match event {
         RunEvent::HopStarted { hop, run_id } => Some((*hop, run_id.to_string())),
@@ -266,14 +270,13 @@ async fn forgotten_threads_stay_stored_and_deleted_ones_do_not() {
     let server = serve([says("One."), says("Two.")]).await;
     let store = memory();
     let agent = agent(&server, &store).chat();
-    let key = agent.thread_key().clone();
     watch(agent.send("First")).await;
-    agent.forget_thread(&key);
+    agent.conversation.forget();
     assert_eq!(turns(&store).await.len(), 1);
-    assert_eq!(agent.delete_thread(&key).await, Ok(true));
+    assert!(agent.conversation.delete().await.unwrap());
     assert!(turns(&store).await.is_empty());
-    assert_eq!(agent.delete_thread(&key).await, Ok(false));
-    let (_, finished) = watch(agent.thread(key).send("Second")).await;
+    assert!(!agent.conversation.delete().await.unwrap());
+    let (_, finished) = watch(agent.thread("thread-1").send("Second")).await;
     assert_eq!(finished.outcome, Outcome::Success);
     assert_eq!(contents(&server.requests()[1], "user"), ["Second"]);
 }

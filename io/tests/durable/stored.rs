@@ -93,8 +93,8 @@ async fn a_replaced_turn_is_closed_before_the_next_begins() {
     let agent = agent(&server, &store).tool(work(), hangs(&calls)).chat();
     let first = agent.send("Do it");
     begun(&calls, 1).await;
-    let second = agent.turn("Leave it").when_busy(WhenBusy::Cancel).send();
-    let (_, second) = watch(second.unwrap()).await;
+    let second = agent.clone().when_busy(WhenBusy::Cancel).send("Leave it");
+    let (_, second) = watch(second).await;
     assert_eq!(second.outcome, Outcome::Success);
     assert_eq!(watch(first).await.1.outcome, Outcome::Cancelled);
     let turns = turns(&store).await;
@@ -170,12 +170,20 @@ async fn a_thread_of_the_store_is_read_before_anything_is_sent_on_it() {
     let (store, calls) = (memory(), Arc::new(Semaphore::new(0)));
     let first = agent(&server, &store).tool(work(), hangs(&calls));
     let first = first.chat();
-    assert!(first.load().await.unwrap().messages().is_empty());
+    assert!(
+        first
+            .conversation
+            .load()
+            .await
+            .unwrap()
+            .messages()
+            .is_empty()
+    );
     watch(first.send("A")).await;
 
     let later = agent(&server, &store).chat();
     assert!(later.transcript().messages().is_empty());
-    let loaded = later.load().await.unwrap();
+    let loaded = later.conversation.load().await.unwrap();
     assert_eq!(
         (loaded.messages().len(), loaded.text().as_str()),
         (2, "One.")
@@ -183,14 +191,20 @@ async fn a_thread_of_the_store_is_read_before_anything_is_sent_on_it() {
     assert_eq!(later.transcript(), loaded, "it is known from then on");
     // Turns of another process are read too.
     watch(first.send("B")).await;
-    assert_eq!(later.load().await.unwrap().text(), "Two.");
+    assert_eq!(later.conversation.load().await.unwrap().text(), "Two.");
     // A turn that is under way is also read, as far as it is stored; its later blocks are not missed.
     let turn = first.send("C");
     begun(&calls, 1).await;
-    assert_eq!(later.load().await.unwrap().text(), "Let me see.");
+    assert_eq!(
+        later.conversation.load().await.unwrap().text(),
+        "Let me see."
+    );
     assert_eq!(later.transcript().text(), "Two.");
     turn.cancel();
     let (_, finished) = watch(turn).await;
     let whole = finished.transcript.messages().len();
-    assert_eq!(later.load().await.unwrap().messages().len(), whole);
+    assert_eq!(
+        later.conversation.load().await.unwrap().messages().len(),
+        whole
+    );
 }

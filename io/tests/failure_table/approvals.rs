@@ -1,6 +1,5 @@
 //! The user is asked.
 
-use crate::support::Chat;
 use crate::*;
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -29,8 +28,8 @@ async fn shown(dialect: Dialect, approver: impl Approver) -> (String, Vec<RunEve
         .approver(approver);
     let agent = agent
         .configure(|config| config.timeouts.approval = Some(Duration::from_secs(60)))
-        .build();
-    let turn = agent.expect("the agent is set up").send("Go on");
+        .chat();
+    let turn = agent.send("Go on");
     let (events, finished) = watch(turn).await;
     assert_eq!(finished.outcome, Outcome::Success);
     assert_legal(&server);

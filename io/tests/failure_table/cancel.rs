@@ -1,6 +1,5 @@
 //! Cancelled, whatever it is about.
 
-use crate::support::{Chat, IntoChat as _};
 use crate::*;
 use futures::future::BoxFuture;
 use stepwell_io::{ResumeEntry, TurnError};
@@ -70,7 +69,7 @@ impl Place {
     }
 
     /// Waits until the turn is there.
-    pub(crate) async fn reached(self, turn: &mut Turn, server: &MockLlm, calls: &Semaphore) {
+    pub(crate) async fn reached(self, turn: &mut TurnEvents, server: &MockLlm, calls: &Semaphore) {
         match self {
             Self::Opening => server.wait_until(|requests| !requests.is_empty()).await,
             Self::Streaming => {

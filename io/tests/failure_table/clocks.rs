@@ -1,6 +1,5 @@
 //! Three clocks, apart.
 
-use crate::support::{Chat, IntoChat as _};
 use crate::wire::{End, answer, peer};
 use crate::*;
 use stepwell_core::event::Event;
@@ -44,8 +43,7 @@ async fn a_silent_model_is_retried_and_then_given_up() {
 async fn a_model_that_falls_silent_fails_and_what_was_shown_stays() {
     for dialect in BOTH {
         let server = serve([says("Hm").stall(), says("Sorry.")]).await;
-        let agent = dialect.agent(&server).build();
-        let agent = agent.expect("the agent is set up");
+        let agent = dialect.agent(&server).chat();
         let mut turn = agent.send("Hello");
         until(&mut turn, is_text).await;
         // The clock moves on only when nothing else does.

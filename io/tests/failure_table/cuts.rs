@@ -1,6 +1,5 @@
 //! A small stream with text and two calls, cut at every byte: in a test run at a share of them.
 
-use crate::support::{Chat, IntoChat as _};
 use crate::*;
 use stepwell_core::dialect::HttpRequest;
 use stepwell_io::HttpClient;
@@ -15,8 +14,8 @@ fn the_stream() -> Hop {
 /// The bytes of the stream, as the agent's own request gets them.
 async fn body(dialect: Dialect) -> Vec<u8> {
     let server = serve([Hop::silent()]).await;
-    let agent = dialect.agent(&server).tool(work(), done).build();
-    let turn = agent.expect("the agent is set up").send("Hello");
+    let agent = dialect.agent(&server).tool(work(), done).chat();
+    let turn = agent.send("Hello");
     server.wait_until(|requests| requests.len() == 1).await;
     let request = server.requests().remove(0);
     drop(turn);
@@ -126,8 +125,7 @@ async fn a_stream_in_pieces_of_any_size_is_the_same_answer() {
     for dialect in BOTH {
         for size in 1..12 {
             let server = serve([the_stream().chunks_of(size), says("Well.")]).await;
-            let agent = dialect.agent(&server).tool(work(), done).build();
-            let agent = agent.expect("the agent is set up");
+            let agent = dialect.agent(&server).tool(work(), done).chat();
             let (_, finished) = watch(agent.send("Hello")).await;
             assert_eq!(finished.outcome, Outcome::Success, "{dialect:?}, {size}");
             assert_eq!(finished.transcript.text(), "Hé! Well.");

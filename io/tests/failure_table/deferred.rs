@@ -3,7 +3,8 @@
 use crate::cancel::{answer, question};
 use crate::support::{Chat, IntoChat as _};
 use crate::*;
-use stepwell_io::{Decision, ReviveError, ToolAnswer, TurnError};
+use std::error::Error as _;
+use stepwell_io::{Decision, Device, ReviveError, ToolAnswer, TurnError};
 
 /// An agent whose tool begins something and answers later.
 fn deferring(dialect: Dialect, server: &MockLlm) -> Chat {
@@ -176,12 +177,11 @@ async fn after_a_kill_only_idempotent_tools_run_again() {
         let before = Dialect::Chat
             .agent(&server)
             .tool(tool(), hangs(&calls))
-            .build();
-        let turn = before.expect("the agent is set up").send("Go on");
+            .chat();
+        let turn = before.send("Go on");
         begun(&calls, 1).await;
         let stored = turn.handle().snapshot().await.expect("it goes on");
-        let after = Dialect::Chat.agent(&server).tool(tool(), done).build();
-        let after = after.expect("the agent is set up");
+        let after = Dialect::Chat.agent(&server).tool(tool(), done).chat();
         let (_, finished) = watch(after.revive(&stored).expect("it was just stored")).await;
         assert_eq!(finished.outcome, Outcome::Success);
         let requests = server.requests();
@@ -196,7 +196,16 @@ async fn what_is_no_snapshot_of_a_turn_under_way_is_refused() {
     let server = serve([says("Hello.")]).await;
     let agent = Dialect::Chat.agent(&server).chat();
     let refused = agent.revive("{}").expect_err("it is no snapshot");
-    assert!(matches!(refused, ReviveError::Snapshot(_)), "{refused}");
+    let reason = |error: &stepwell_io::Error| {
+        let source = error
+            .source()
+            .and_then(|source| source.downcast_ref::<ReviveError>());
+        source.cloned()
+    };
+    assert!(
+        matches!(reason(&refused), Some(ReviveError::Snapshot(_))),
+        "{refused}"
+    );
     let endpoint = endpoint("openai-compatible", "m", &server.base_url(), None);
     let idle = stepwell_core::run::RunMachine::new(
         Arc::new(stepwell_core::run::RunConfig::new(endpoint)),
@@ -206,17 +215,20 @@ async fn what_is_no_snapshot_of_a_turn_under_way_is_refused() {
     let refused = agent
         .revive(&idle.snapshot())
         .expect_err("it had not begun");
-    assert_eq!(refused, ReviveError::NotStarted);
+    assert_eq!(reason(&refused), Some(ReviveError::NotStarted));
 }
 
 #[tokio::test]
 async fn a_turn_in_two_processes_replays_from_its_journals() {
     let server = serve([asks(&["later"]), says("It has arrived.")]).await;
     let lines = Arc::new(std::sync::Mutex::new(Vec::<(String, String)>::new()));
+    let device = Device::new();
+    device.network_available();
     let agent = || {
         let written = Arc::clone(&lines);
         let agent = Dialect::Chat
             .agent(&server)
+            .device(&device)
             .journal(move |turn: &stepwell_io::RunId, text: &str| {
                 let mut written = written.lock().expect("no panic holds it");
                 written.push((turn.to_string(), text.to_owned()));
@@ -234,7 +246,6 @@ async fn a_turn_in_two_processes_replays_from_its_journals() {
         journal.replay().expect("the same comes of it").outcome
     };
     let before = agent();
-    before.network_available();
     let turn = before.send("Order it");
     turn.handle().rested().await.expect("it rests");
     let stored = turn.suspend().await.expect("it goes on");

@@ -1,24 +1,26 @@
 //! The app is suspended, loses or changes its network; the user types during the turn.
 
-use crate::support::{Chat, IntoChat as _};
 use crate::*;
 use stepwell_core::dialect::Resumption;
-use stepwell_io::{BackgroundPolicy, OfflinePolicy, RegistryEvent, SteeringRefusal, TurnError};
+use stepwell_io::{
+    BackgroundPolicy, Device, OfflinePolicy, RegistryEvent, SteeringRefusal, TurnError,
+};
 
 #[tokio::test]
 async fn the_app_loses_its_network_and_the_request_waits_for_the_next() {
     for dialect in BOTH {
         let server = serve([says("Back.")]).await;
-        let agent = dialect.agent(&server).chat();
+        let device = Device::new();
+        let agent = dialect.agent(&server).device(&device).chat();
         // Before the turn begins: nothing is sent at all.
-        agent.network_lost();
+        device.network_lost();
         let mut turn = agent.send("Hello");
         until(&mut turn, |event| {
             matches!(event, RunEvent::WaitingForNetwork { .. })
         })
         .await;
         assert!(server.requests().is_empty());
-        agent.network_available();
+        device.network_available();
         let (_, finished) = watch(turn).await;
         assert_eq!(finished.outcome, Outcome::Success, "{dialect:?}");
         assert_legal(&server);
@@ -33,13 +35,14 @@ async fn a_retry_waits_for_a_lost_network() {
             says("Back."),
         ];
         let server = serve(hops).await;
-        let agent = dialect.agent(&server).chat();
+        let device = Device::new();
+        let agent = dialect.agent(&server).device(&device).chat();
         let mut turn = agent.send("Hello");
         until(&mut turn, |event| {
             matches!(event, RunEvent::Retrying { .. })
         })
         .await;
-        agent.network_lost();
+        device.network_lost();
         until(&mut turn, |event| {
             matches!(event, RunEvent::WaitingForNetwork { .. })
         })
@@ -53,11 +56,13 @@ async fn a_retry_waits_for_a_lost_network() {
 #[tokio::test]
 async fn without_a_policy_to_wait_a_lost_network_fails_the_turn() {
     let server = serve([Hop::hang_up()]).await;
+    let device = Device::new();
     let agent = Dialect::Chat
         .agent(&server)
+        .device(&device)
         .configure(|config| config.device.offline = OfflinePolicy::Fail);
     let agent = agent.chat();
-    agent.network_lost();
+    device.network_lost();
     let (_, finished) = watch(agent.send("Hello")).await;
     assert!(matches!(
         failure(&finished.outcome),
@@ -71,8 +76,10 @@ async fn the_app_is_suspended_and_finds_nothing_timed_out() {
     for dialect in BOTH {
         let server = serve([asks(&["a"]), says("Done.")]).await;
         let calls = Arc::new(Semaphore::new(0));
+        let device = Device::new();
         let agent = dialect
             .agent(&server)
+            .device(&device)
             .configure(|config| config.timeouts.tool = Some(Duration::from_secs(60)))
             .tool(work(), hangs(&calls));
         let agent = agent.chat();
@@ -85,7 +92,7 @@ async fn the_app_is_suspended_and_finds_nothing_timed_out() {
         tokio::time::pause();
         tokio::time::advance(Duration::from_secs(3600)).await;
         turn.handle().transcript().await.expect("it goes on");
-        agent.entered_foreground();
+        device.entered_foreground();
         tokio::time::resume();
         turn.handle()
             .resolve_call("a", Ok("in time".into()))
@@ -100,8 +107,10 @@ async fn the_app_is_suspended_and_finds_nothing_timed_out() {
 #[tokio::test]
 async fn an_app_may_cancel_its_turns_when_it_goes_to_the_background() {
     let server = serve([Hop::silent()]).await;
+    let device = Device::new();
     let agent = Dialect::Chat
         .agent(&server)
+        .device(&device)
         .configure(|config| config.device.background = BackgroundPolicy::Cancel);
     let agent = agent.chat();
     let turn = agent.send("Go on");

@@ -1,13 +1,11 @@
 //! The provider sends false data.
 
-use crate::support::{Chat, IntoChat as _};
 use crate::wire::{End, answer, peer};
 use crate::*;
 
 async fn ask(dialect: Dialect, hop: Hop) -> (MockLlm, Chat, Finished) {
     let server = serve([hop, says("Once more.")]).await;
-    let agent = dialect.agent(&server).tool(work(), done).build();
-    let agent = agent.expect("the agent is set up");
+    let agent = dialect.agent(&server).tool(work(), done).chat();
     let (_, finished) = watch(agent.send("Hello")).await;
     (server, agent, finished)
 }
@@ -91,8 +89,7 @@ async fn an_empty_body_is_asked_for_again() {
 async fn two_calls_with_one_id_are_two_calls_and_each_is_answered() {
     // Chat distinguishes them by their index; the second gets an id of its own, so that the history can be sent.
     let server = serve([asks(&["a", "a"]), says("Done.")]).await;
-    let agent = Dialect::Chat.agent(&server).tool(work(), done).build();
-    let agent = agent.expect("the agent is set up");
+    let agent = Dialect::Chat.agent(&server).tool(work(), done).chat();
     let (_, finished) = watch(agent.send("Hello")).await;
     assert_eq!(finished.outcome, Outcome::Success);
     let requests = server.requests();

@@ -1,6 +1,5 @@
 //! How far a turn may go.
 
-use crate::support::{Chat, IntoChat as _};
 use crate::*;
 use stepwell_io::LimitPolicy;
 
@@ -55,8 +54,8 @@ async fn hop_limit_with_one_last_hop_without_tools_sums_up() {
         let agent = dialect.agent(&server).max_tool_rounds(1).tool(work(), done);
         let agent = agent
             .configure(|config| config.limits.at_limit = LimitPolicy::SumUp)
-            .build();
-        let turn = agent.expect("the agent is set up").send("Go on");
+            .chat();
+        let turn = agent.send("Go on");
         let (_, finished) = watch(turn).await;
         assert_eq!(finished.transcript.text(), "In short: it works.");
         let requests = server.requests();

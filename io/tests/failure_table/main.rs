@@ -19,19 +19,18 @@ mod threads;
 mod tools;
 mod wire;
 
-use crate::support::Chat;
 use futures::StreamExt;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
 use stepwell_io::{
     AgentBuilder, Failure, Finished, Outcome, RunEvent, Tool, ToolCallStatus, ToolContext,
-    ToolFailureKind, Turn,
+    ToolFailureKind, TurnEvents,
 };
 use stepwell_mock_llm::{Hop, MockLlm, RecordedRequest, Script};
 use support::{
-    asks_for_work, assert_legal, begun, done, endpoint, hangs, messages, results, says, serve,
-    watch, work,
+    Chat, IntoChat as _, asks_for_work, assert_legal, begun, done, endpoint, hangs, messages,
+    results, says, serve, watch, work,
 };
 use tokio::sync::Semaphore;
 
@@ -72,7 +71,7 @@ fn asks(ids: &[&str]) -> Hop {
 }
 
 /// Takes events up to one that is looked for.
-async fn until(turn: &mut Turn, looked_for: impl Fn(&RunEvent) -> bool) -> RunEvent {
+async fn until(turn: &mut TurnEvents, looked_for: impl Fn(&RunEvent) -> bool) -> RunEvent {
     loop {
         let event = turn.next().await.expect("the turn goes on");
         if looked_for(&event) {

@@ -1,6 +1,5 @@
 //! The provider refuses, or is not there.
 
-use crate::support::{Chat, IntoChat as _};
 use crate::wire::{End, answer, chunk, peer};
 use crate::*;
 use std::time::SystemTime;

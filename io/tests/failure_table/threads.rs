@@ -39,8 +39,8 @@ async fn a_new_message_in_any_state_takes_the_thread() {
         let mut first = agent.send("A hard question");
         place.reached(&mut first, &server, &calls).await;
         // The events of the first turn are not taken: the second waits for neither it nor its tools.
-        let second = agent.turn("Forget it").when_busy(WhenBusy::Cancel).send();
-        let (_, second) = watch(second.expect("it has no options")).await;
+        let second = agent.clone().when_busy(WhenBusy::Cancel).send("Forget it");
+        let (_, second) = watch(second).await;
         assert_eq!(second.outcome, Outcome::Success, "{what}");
         assert_eq!(second.transcript.text(), "Sure.", "{what}");
         let (_, first) = watch(first).await;
@@ -103,8 +103,8 @@ async fn turns_run_in_the_order_in_which_they_were_sent() {
         .expect("the mock starts on loopback");
     let agent = Dialect::Chat
         .agent(&server)
-        .when_busy(WhenBusy::Cancel)
-        .chat();
+        .chat()
+        .when_busy(WhenBusy::Cancel);
     let sender = agent.clone();
     // All of them are sent before any has begun.
     let sent = tokio::spawn(async move {
@@ -291,7 +291,7 @@ async fn a_forgotten_thread_is_stopped_and_begins_again() {
     let thread = agent.thread(ThreadKey::new("server", "room", "thread-2"));
     let turn = thread.send("Remember this");
     server.wait_until(|requests| requests.len() == 1).await;
-    agent.forget_thread(thread.thread_key());
+    thread.conversation.forget();
     assert_eq!(watch(turn).await.1.outcome, Outcome::Cancelled);
     let anew = agent.thread(thread.thread_key().clone());
     assert!(anew.transcript().messages().is_empty());

@@ -1,13 +1,12 @@
 //! The program that is killed.
 
-use crate::support::IntoChat as _;
 use crate::{EFFECTS, FINISH, PROVIDER, open};
 use std::collections::HashSet;
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
-use stepwell_io::{Tool, ToolContext, provider};
+use stepwell_io::{Agent, Tool, ToolContext, provider};
 
 /// Turns side by side, each on a thread of its own.
 const THREADS: u32 = 3;
@@ -40,13 +39,14 @@ async fn live(store: &str) {
         .store(Arc::clone(&store))
         .tool(Tool::new("work", "Works."), mark)
         .tool(Tool::new("look", "Looks.").idempotent(), mark)
-        .chat();
+        .build()
+        .unwrap();
     let (mut keys, mut recovered) = (HashSet::new(), Vec::new());
     // A server takes a moment to find out that the process before is dead.
     loop {
         for found in agent.recover().await.unwrap() {
             keys.insert(found.key);
-            recovered.push(tokio::spawn(found.turn.unwrap().finish()));
+            recovered.push(tokio::spawn(found.turn.unwrap().result()));
         }
         let unfinished = store.unfinished(None).await.unwrap();
         if unfinished.iter().all(|turn| keys.contains(&turn.key)) {
@@ -55,23 +55,21 @@ async fn live(store: &str) {
     }
     if std::env::var(FINISH).is_ok() {
         for turn in recovered {
-            turn.await.unwrap();
+            drop(turn.await.unwrap());
         }
         return;
     }
     println!("ready");
-    let agent = Arc::new(agent);
     let threads: Vec<_> = (0..THREADS)
         .map(|number| {
-            let agent = Arc::clone(&agent);
+            let agent = agent.clone();
             tokio::spawn(async move {
                 for round in 0u64.. {
                     let name = format!("{}-{number}-{round}", std::process::id());
-                    let thread = agent.thread(name.as_str());
-                    thread.send(name.as_str()).finish().await;
+                    let conversation = agent.conversation(name.as_str());
+                    let _ = conversation.send(name.as_str()).await;
                     // A second turn, on the same thread.
-                    thread.send(format!("{name}-again")).finish().await;
-                    agent.forget_thread(thread.thread_key());
+                    let _ = conversation.send(format!("{name}-again")).await;
                 }
             })
         })

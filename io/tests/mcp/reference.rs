@@ -1,7 +1,7 @@
 //! The reference server `@modelcontextprotocol/server-everything`, which is not ours: `cargo xtask test mcp` installs
 //! it and names its program in `STEPWELL_MCP_REFERENCE`. Without that these tests are ignored.
 
-use crate::agents::serve;
+use crate::agents::{IntoChat as _, serve};
 use crate::support::*;
 use crate::turns;
 use serde_json::{Value, json};
@@ -206,8 +206,7 @@ pub(crate) async fn a_turn_calls_it() {
         Hop::new().text("It is 42."),
     ])
     .await;
-    let agent = turns::agent(&model, &servers).build();
-    let agent = agent.expect("the agent is set up");
+    let agent = turns::agent(&model, &servers).chat();
     let finished = agent.send("What is 2 + 40?").finish().await;
     assert_eq!(finished.outcome, Outcome::Success);
     assert!(finished.transcript.text().ends_with("It is 42."));

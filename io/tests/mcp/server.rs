@@ -1,6 +1,5 @@
 //! An MCP server for the tests.
 
-use crate::support::IntoChat as _;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, InitializeRequestParams,
     InitializeResult, ListToolsResult, PaginatedRequestParams, PingRequest,
@@ -48,7 +47,8 @@ pub(crate) fn run(manner: &str) -> ExitCode {
     };
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
-        .chat();
+        .build()
+        .expect("a runtime");
     runtime.block_on(async {
         let stdio = rmcp::transport::stdio();
         if let Ok(service) = server.serve(stdio).await {

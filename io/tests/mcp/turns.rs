@@ -1,13 +1,12 @@
 //! Whole turns of an agent.
 
-use crate::agents::{endpoint, serve};
+use crate::agents::{IntoChat as _, endpoint, serve};
 use crate::server::PIXEL;
-use crate::support::IntoChat as _;
 use crate::support::{options, progress, start, start_with, text, wait_for};
 use futures::StreamExt;
 use serde_json::{Value, json};
 use stepwell_io::mcp::McpServers;
-use stepwell_io::{AgentBuilder, Outcome, RunEvent, ToolCallStatus};
+use stepwell_io::{Agent, AgentBuilder, Outcome, RunEvent, ToolCallStatus};
 use stepwell_mock_llm::{Hop, MockLlm};
 
 pub(crate) fn agent(model: &MockLlm, servers: &McpServers) -> AgentBuilder {

@@ -1,38 +1,39 @@
 //! Backends that create runs before their streams are opened, over real HTTP: a mock of Soliplex's rooms.
 
 mod rooms;
+#[path = "../support/mod.rs"]
+mod support;
 
-use crate::support::IntoChat as _;
 use futures::StreamExt;
 use rooms::{Rooms, Says};
 use serde_json::json;
+use stepwell_core::ThreadId;
 use stepwell_core::run_source::Soliplex;
-use stepwell_io::{
-    AgentBuilder, Failure, HttpClient, Outcome, RestError, RestRunSource, RunEvent, Tool,
-};
+use stepwell_io::{Agent, Failure, HttpClient, Outcome, RestError, RestRunSource, RunEvent, Tool};
+use support::{Chat, IntoChat as _};
 
 /// An agent on a new thread of the room.
-async fn agent(rooms: &Rooms) -> (AgentBuilder, RestRunSource<Soliplex>, HttpClient) {
+async fn chat(rooms: &Rooms) -> (Chat, RestRunSource<Soliplex>, HttpClient) {
     let room = Soliplex::new(rooms.address(), "the room").key("token");
     let (endpoint, source) = (room.endpoint(), RestRunSource::new(room));
     let client = HttpClient::new().expect("a client");
     let thread = source.create_thread(&client).await.expect("a thread");
     let agent = Agent::builder(endpoint)
         .client(client.clone())
-        .thread_id(thread.thread_id)
         .run_source(source.clone())
         .configure(|config| config.retry.first_delay = std::time::Duration::ZERO)
         .tool(Tool::new("work", "Works."), |_| async {
             Ok::<_, String>("worked")
-        });
+        })
+        .chat()
+        .thread(ThreadId::from(thread.thread_id));
     (agent, source, client)
 }
 
 #[tokio::test]
 async fn a_turn_with_a_tool_takes_two_runs_which_the_server_makes() {
     let rooms = Rooms::serve([Says::call("work"), Says::text("Done.")]).await;
-    let (agent, source, client) = agent(&rooms).await;
-    let agent = agent.chat();
+    let (agent, source, client) = chat(&rooms).await;
     let mut turn = agent.send("Go on");
     let mut hops = Vec::new();
     while let Some(event) = turn.next().await {
@@ -57,7 +58,7 @@ async fn a_turn_with_a_tool_takes_two_runs_which_the_server_makes() {
     );
 
     // Another device reads the thread, and has the same conversation.
-    let kept = source.transcript(&client, agent.thread_id()).await;
+    let kept = source.transcript(&client, agent.conversation.id()).await;
     let kept = kept.expect("the history");
     assert_eq!(kept.messages(), finished.transcript.messages());
 }
@@ -65,8 +66,7 @@ async fn a_turn_with_a_tool_takes_two_runs_which_the_server_makes() {
 #[tokio::test]
 async fn the_next_turn_has_a_run_of_its_own() {
     let rooms = Rooms::serve([Says::text("One."), Says::text("Two.")]).await;
-    let (agent, ..) = agent(&rooms).await;
-    let agent = agent.chat();
+    let (agent, ..) = chat(&rooms).await;
     for said in ["One.", "Two."] {
         let finished = agent.send("Go on").finish().await;
         assert_eq!(finished.outcome, Outcome::Success);
@@ -85,8 +85,7 @@ async fn the_next_turn_has_a_run_of_its_own() {
 #[tokio::test]
 async fn a_broken_stream_continues_after_the_last_event() {
     let rooms = Rooms::serve([Says::text("A text that is cut twice.").cut_at([3, 5])]).await;
-    let (agent, ..) = agent(&rooms).await;
-    let agent = agent.chat();
+    let (agent, ..) = chat(&rooms).await;
     let finished = agent.send("Go on").finish().await;
     assert_eq!(finished.outcome, Outcome::Success);
     assert_eq!(finished.transcript.text(), "A text that is cut twice.");
@@ -99,8 +98,7 @@ async fn a_broken_stream_continues_after_the_last_event() {
 #[tokio::test]
 async fn a_refused_run_fails_the_turn_with_the_servers_text() {
     let rooms = Rooms::serve([Says::call("work"), Says::no_run("the quota is used up")]).await;
-    let (agent, ..) = agent(&rooms).await;
-    let agent = agent.chat();
+    let (agent, ..) = chat(&rooms).await;
     let finished = agent.send("Go on").finish().await;
     let Outcome::Failed {
         failure: Failure::RunNotCreated { message },

@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
 use stepwell_io::{
-    Agent, AgentBuilder, Conversation, Endpoint, Error, Finished, MessageContent, RunEvent, RunId,
-    Start, ThreadKey, Tool, ToolContext, Transcript, TurnEvents, WhenBusy, provider,
+    Agent, AgentBuilder, Conversation, Endpoint, Error, Finished, MessageContent, Run, RunEvent,
+    RunId, Start, ThreadKey, Tool, ToolContext, Transcript, TurnEvents, WhenBusy, provider,
 };
 use stepwell_mock_llm::{Hop, MockLlm, RecordedRequest, Script};
 use tokio::sync::Semaphore;
@@ -95,9 +95,12 @@ impl Chat {
         }
     }
 
+    pub(crate) fn run(&self, prompt: impl Into<MessageContent>) -> Run {
+        self.conversation.send(prompt).when_busy(self.when_busy)
+    }
+
     pub(crate) fn send(&self, prompt: impl Into<MessageContent>) -> TurnEvents {
-        let run = self.conversation.send(prompt).when_busy(self.when_busy);
-        run.stream().into_events()
+        self.run(prompt).stream().into_events()
     }
 
     pub(crate) fn start(&self, start: Start) -> TurnEvents {

@@ -70,8 +70,8 @@ async fn an_agents_question_without_a_reader_gets_no_answer() {
     )
     .await;
     let agent = agent(&server).chat();
-    let finished = agent.send("Delete it all").await.expect("it goes on");
-    assert_eq!(finished.text(), "Then not.");
+    let result = agent.run("Delete it all").await.expect("it goes on");
+    assert_eq!(result.output, "Then not.");
     let answer = &server.requests()[1].body["resume"][0];
     assert_eq!(
         (&answer["interruptId"], &answer["status"]),

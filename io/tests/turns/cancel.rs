@@ -118,8 +118,8 @@ async fn a_new_message_replaces_the_turn() {
     let first = agent.send("A hard question");
     server.wait_until(|requests| requests.len() == 1).await;
     // The first turn is held, and its events are not taken: the second waits for neither.
-    let second = agent.turn("Forget it").when_busy(WhenBusy::Cancel).send();
-    let (_, second) = watch(second.expect("it has no options")).await;
+    let second = agent.clone().when_busy(WhenBusy::Cancel).send("Forget it");
+    let (_, second) = watch(second).await;
     assert_eq!(second.outcome, Outcome::Success);
     assert_eq!(second.transcript.text(), "Sure.");
     let (_, first) = watch(first).await;

@@ -25,8 +25,8 @@ async fn the_apps_code_leaves_out_what_does_not_fit() {
                 })
             },
         )
-        .history(history())
-        .chat();
+        .chat()
+        .with_history(history());
     let (events, finished) = watch(agent.send("And?")).await;
     assert_eq!(finished.outcome, Outcome::Success);
     let is_told = |event: &RunEvent| matches!(event, RunEvent::ContextTrimmed { .. });
@@ -49,8 +49,8 @@ async fn a_failed_or_useless_trimmer_ends_the_turn_early() {
                 assert!(!breaks, "on purpose");
                 None::<Trimmed>
             })
-            .history(history())
-            .chat();
+            .chat()
+            .with_history(history());
         let (_, finished) = watch(agent.send("And?")).await;
         let Outcome::Failed { failure } = finished.outcome else {
             panic!("{:?}", finished.outcome)

@@ -6,7 +6,7 @@ use crate::support::IntoChat as _;
 use serde_json::json;
 use std::sync::{Arc, Mutex};
 use stepwell_core::journal::Journal;
-use stepwell_io::{Event, Outcome, RunEvent, RunId, provider};
+use stepwell_io::{Agent, Event, Outcome, RunEvent, RunId, provider};
 use stepwell_mock_llm::{Dialect, Hop, Script};
 
 /// Words of the conversation, which a redacted journal must not have.
@@ -94,7 +94,6 @@ async fn one_scenario_gives_one_log_in_every_api_of_every_provider() {
             let journal = Arc::new(Mutex::new(String::new()));
             let lines = Arc::clone(&journal);
             let agent = Agent::builder(endpoint)
-                .thread_id("thread-1")
                 .tool(secret_number(), lookup)
                 // A request sent again would take the next hop of the script: the turn should report the failure
                 // instead.

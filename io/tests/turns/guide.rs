@@ -1,14 +1,13 @@
 //! What the guide of Rust shows of tools.
 
 use super::{messages, start};
-use crate::support::Chat;
 use crate::support::endpoint;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::error::Error;
 use std::time::Duration;
-use stepwell_io::{Endpoint, Tool, tool, tools};
+use stepwell_io::{Agent, Endpoint, Tool, tool, tools};
 use stepwell_mock_llm::{Hop, MockLlm, Script};
 
 #[derive(Serialize)]
@@ -34,7 +33,7 @@ async fn get_weather(
     }
 }
 
-fn weather(endpoint: Endpoint) -> Result<Chat, Box<dyn Error>> {
+fn weather(endpoint: Endpoint) -> Result<Agent, Box<dyn Error>> {
     let agent = Agent::builder(endpoint)
         .tools(tools![get_weather])
         .build()?;
@@ -48,7 +47,7 @@ struct Person {
     name: String,
 }
 
-fn numbers(endpoint: Endpoint) -> Result<Chat, Box<dyn Error>> {
+fn numbers(endpoint: Endpoint) -> Result<Agent, Box<dyn Error>> {
     let secret_number = Tool::new("get_secret_number", "The secret number of a person.");
     let agent = Agent::builder(endpoint)
         .typed_tool(secret_number, |person: Person, _| async move {
@@ -65,13 +64,13 @@ fn numbers(endpoint: Endpoint) -> Result<Chat, Box<dyn Error>> {
 async fn shown(
     name: &str,
     arguments: serde_json::Value,
-    agent: fn(Endpoint) -> Result<Chat, Box<dyn Error>>,
+    agent: fn(Endpoint) -> Result<Agent, Box<dyn Error>>,
 ) -> String {
     let asks = Hop::new().tool_call(name, arguments);
     let model: MockLlm = start(Script::new().hop(asks).hop(Hop::new().text("I see."))).await;
     let endpoint = endpoint("openai-compatible", "any", &model.base_url(), None);
     let agent = agent(endpoint).expect("the agent is set up");
-    agent.send("Go on").await.expect("it is whole");
+    agent.run("Go on").await.expect("it is complete");
     messages(&model.requests()[1], "tool")[0]["content"].to_string()
 }
 

@@ -6,6 +6,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::json;
 use std::convert::Infallible;
+use std::error::Error as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use stepwell_io::{
@@ -148,5 +149,8 @@ async fn two_hooks_of_one_name_are_an_error() {
         .hook(Hook::new("one"))
         .hook(Hook::new("one"))
         .build();
-    assert!(matches!(twice, Err(BuildError::HookTwice(name)) if name == "one"));
+    let error = twice.expect_err("there are two");
+    assert_eq!(error.kind(), ErrorKind::Misuse);
+    let source = error.source().and_then(|source| source.downcast_ref());
+    assert!(matches!(source, Some(BuildError::HookTwice(name)) if name == "one"));
 }

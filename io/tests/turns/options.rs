@@ -1,7 +1,6 @@
 //! Turns that are otherwise than their agent, and keys and instructions that the app's code gives.
 
-use crate::support::IntoChat as _;
-use crate::support::says;
+use crate::support::{Chat, IntoChat as _, says};
 use crate::{agent, messages, secret_number, start, watch};
 use serde_json::json;
 use std::convert::Infallible;
@@ -10,7 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use stepwell_io::store::MemoryStore;
 use stepwell_io::{
     Authorization, CredentialRequest, ErrorKind, Failure, InstructionsRequest, Outcome, Tool,
-    ToolContext, TurnBuildError,
+    ToolContext,
 };
 use stepwell_mock_llm::{Hop, MockLlm, Script};
 
@@ -45,20 +44,20 @@ async fn a_turn_is_otherwise_than_its_agent_and_the_next_one_is_not() {
         .tool(Tool::new("work", "Works."), of_the_agent)
         .tool(Tool::new("rest", "Rests."), of_the_agent)
         .chat();
-    let turn = agent
-        .turn("Hello")
+    let run = agent
+        .run("Hello")
         .instructions("Be brief.")
         .settings(|settings| settings.temperature = Some(0.0))
         .limits(|limits| limits.max_tool_rounds = 1)
         .tool_names(["rest"])
         .tool(Tool::new("own", "Of this turn."), of_the_turn)
         .user("user-7")
-        .header("x-trace", "abc")
-        .send();
-    let (_, finished) = watch(turn.expect("all of it can be")).await;
-    assert_eq!(finished.outcome, Outcome::Success);
-    let (_, finished) = watch(agent.send("And?")).await;
-    assert_eq!(finished.outcome, Outcome::Success);
+        .header("x-trace", "abc");
+    assert_eq!(run.await.expect("all of it can be").output, "Yes.");
+    assert_eq!(
+        agent.run("And?").await.expect("it is answered").output,
+        "Again."
+    );
     let requests = server.requests();
     for request in &requests[..2] {
         assert_eq!(messages(request, "system")[0]["content"], "Be brief.");
@@ -77,19 +76,22 @@ async fn a_turn_is_otherwise_than_its_agent_and_the_next_one_is_not() {
 async fn a_turn_that_cannot_be_is_refused_before_it_begins() {
     let server = yes().await;
     let agent = agent(&server).tool(secret_number(), of_the_agent).chat();
-    let turn = agent.turn("Hello").tool_names(["get_sercet_number"]).send();
-    let Err(TurnBuildError::Tool(error)) = turn else {
-        panic!("there is no such tool");
-    };
-    assert!(error.to_string().contains("get_sercet_number"), "{error}");
-    let turn = agent.turn("Hello").header("x team", "a").send();
-    assert!(matches!(turn, Err(TurnBuildError::Header(_))));
-    let turn = agent
-        .turn("Hello")
-        .tool(Tool::new("no name", "Does nothing."), of_the_turn)
-        .send();
-    assert!(matches!(turn, Err(TurnBuildError::Tool(_))));
+    let unnamed = Tool::new("no name", "Does nothing.");
+    for (run, word) in [
+        (
+            agent.run("Hello").tool_names(["get_sercet_number"]),
+            "get_sercet_number",
+        ),
+        (agent.run("Hello").header("x team", "a"), "x team"),
+        (agent.run("Hello").tool(unnamed, of_the_turn), "no name"),
+    ] {
+        let error = run.await.expect_err("it cannot be");
+        assert_eq!(error.kind(), ErrorKind::Misuse);
+        assert!(error.message().contains(word), "{error}");
+        assert!(error.result().is_none(), "no turn began");
+    }
     assert!(server.requests().is_empty());
+    assert!(agent.transcript().messages().is_empty());
 }
 
 #[tokio::test]
@@ -108,12 +110,11 @@ async fn a_revived_turn_keeps_options_and_reports_missing_code() {
     let deferred =
         |_: ToolContext| async { Ok::<_, Infallible>(stepwell_io::ToolAnswer::Deferred) };
     let turn = first
-        .turn("Hello")
+        .run("Hello")
         .instructions("Be brief.")
         .tool(Tool::new("own", "Of this turn."), deferred)
         .header("x-token", "of-this-process")
-        .send()
-        .expect("all of it can be");
+        .stream();
     let handle = turn.handle();
     let snapshot = handle.rested().await.expect("it rests");
     assert!(!snapshot.contains("of-this-process"));
@@ -235,8 +236,8 @@ async fn instructions_are_made_for_each_turn_from_its_history() {
         let (_, finished) = watch(agent.send("Hello")).await;
         assert_eq!(finished.outcome, Outcome::Success);
     }
-    let own = agent.turn("Hello").instructions("Be brief.").send();
-    watch(own.expect("it can be")).await;
+    let own = agent.run("Hello").instructions("Be brief.");
+    own.await.expect("it can be");
     let requests = server.requests();
     let said: Vec<_> = requests
         .iter()
@@ -245,7 +246,7 @@ async fn instructions_are_made_for_each_turn_from_its_history() {
     assert_eq!(said, ["0 in thread-1.", "2 in thread-1.", "Be brief."]);
 }
 
-fn instructed<F, Fut>(server: &MockLlm, make: F) -> Agent
+fn instructed<F, Fut>(server: &MockLlm, make: F) -> Chat
 where
     F: Fn(InstructionsRequest) -> Fut + Send + Sync + 'static,
     Fut: Future<Output = Result<String, &'static str>> + Send + 'static,

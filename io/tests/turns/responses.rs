@@ -2,7 +2,7 @@ use super::{lookup, secret_number, start, watch};
 use crate::support::IntoChat as _;
 use serde_json::{Value, json};
 use std::time::Duration;
-use stepwell_io::{AgentBuilder, Outcome, provider};
+use stepwell_io::{Agent, AgentBuilder, Outcome, provider};
 use stepwell_mock_llm::{Hop, MockLlm, Script};
 
 /// An agent on the mock's Responses endpoint.
@@ -16,9 +16,7 @@ fn agent(server: &MockLlm) -> AgentBuilder {
             Some("test-key".into()),
         )
         .expect("a base URL is all it needs");
-    Agent::builder(endpoint)
-        .thread_id("thread-1")
-        .configure(|config| config.retry.first_delay = Duration::from_millis(1))
+    Agent::builder(endpoint).configure(|config| config.retry.first_delay = Duration::from_millis(1))
 }
 
 #[tokio::test]

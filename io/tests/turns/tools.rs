@@ -4,8 +4,7 @@ use serde_json::json;
 use std::convert::Infallible;
 use std::sync::Arc;
 use stepwell_io::{
-    BuildError, Decision, Event, Outcome, RunEvent, Tool, ToolCallStatus, ToolError,
-    ToolFailureKind, TurnLimit,
+    Decision, ErrorKind, Event, Outcome, RunEvent, Tool, ToolCallStatus, ToolFailureKind, TurnLimit,
 };
 use stepwell_mock_llm::{Hop, Script};
 use tokio::sync::Barrier;
@@ -114,7 +113,7 @@ async fn a_tool_that_fails_tells_the_model_why() {
 async fn a_tool_that_panics_is_that_tools_error() {
     let script = one_call("get_secret_number", r#"{"name":"bob"}"#);
     let (shown, kind) = result_of(script, secret_number(), true).await;
-    assert!(shown.contains("the tool has a bug"), "{shown}");
+    assert!(shown.contains("a mistake in its code"), "{shown}");
     assert_eq!(kind, Some(ToolFailureKind::Panicked));
 }
 
@@ -163,7 +162,7 @@ async fn a_panic_in_one_tool_leaves_its_sibling_alone() {
     assert!(
         results[0]["content"]
             .as_str()
-            .is_some_and(|text| text.contains("no numbers of alice today"))
+            .is_some_and(|text| text.contains("a mistake in its code"))
     );
     assert_eq!(results[1]["content"], "7");
 }
@@ -294,8 +293,7 @@ async fn a_clone_of_a_builder_may_give_a_tool_other_code() {
     assert_eq!(messages(&requests[1], "tool")[0]["content"], "1,000");
 
     let unknown = base.handler("get_secret", |_| async { Ok::<_, Infallible>("") });
-    assert!(matches!(
-        unknown.build(),
-        Err(BuildError::Tool(ToolError::Unknown { name: told })) if told == "get_secret"
-    ));
+    let error = unknown.build().expect_err("there is no such tool");
+    assert!(error.message().contains("get_secret"), "{error}");
+    assert_eq!(error.kind(), ErrorKind::Misuse);
 }

@@ -4,7 +4,7 @@ use crate::support::IntoChat as _;
 use crate::{agent, start, watch};
 use serde_json::{Value, json};
 use std::sync::Arc;
-use stepwell_io::{Failure, Outcome, OutputType, RunEvent};
+use stepwell_io::{Failure, Message, Outcome, OutputType, RunEvent};
 use stepwell_mock_llm::{Hop, Script};
 
 fn trip() -> OutputType {
@@ -37,7 +37,7 @@ fn refusals(events: &[RunEvent]) -> Vec<&str> {
 async fn what_the_apps_decoder_refuses_goes_back_to_the_model() {
     let server = start(answers(&[300, 13, 3])).await;
     let agent = agent(&server)
-        .output(trip().decoded_by_host(true))
+        .configure(|config| config.output = Some(trip().decoded_by_host(true)))
         .output_decoder(decode)
         .chat();
     let (events, finished) = watch(agent.send("A trip")).await;
@@ -56,25 +56,25 @@ async fn what_the_apps_decoder_refuses_goes_back_to_the_model() {
 
 #[tokio::test]
 async fn handles_on_a_conversation_have_their_own_output_type() {
-    let server = start(answers(&[3, 4])).await;
+    let server = start(answers(&[300, 3, 4])).await;
     let plain = agent(&server).chat();
-    let typed = plain.with_output(trip(), Some(Arc::new(decode)));
-    let finished = typed.send("A trip").finish().await;
-    assert_eq!(finished.output, Some(json!({"days": 3})));
-    let finished = plain.send("And?").finish().await;
-    assert_eq!(finished.output, None);
-    assert_eq!(
-        finished.transcript.messages().len(),
-        4,
-        "it is one conversation"
-    );
+    let typed = plain.agent.with_output_type(trip(), Some(Arc::new(decode)));
+    let typed = typed.conversation("thread-1");
+    let result = typed.send("A trip").await.expect("it fits in the end");
+    assert_eq!(result.output, json!({"days": 3}));
+    let result = plain.run("And?").await.expect("it is answered");
+    assert_eq!(result.output, r#"{"days":4}"#);
+    let users = result.messages().iter();
+    let users = users.filter(|message| matches!(message, Message::User(_)));
+    assert_eq!(users.count(), 3, "it is one conversation");
 }
 
 #[tokio::test]
 async fn without_a_decoder_the_turn_fails() {
     let server = start(answers(&[3])).await;
     let output = trip().decoded_by_host(true).retries(0);
-    let agent = agent(&server).output(output).chat();
+    let agent = agent(&server).configure(|config| config.output = Some(output));
+    let agent = agent.chat();
     let finished = agent.send("A trip").finish().await;
     let Outcome::Failed {
         failure: Failure::OutputInvalid { reason, text },

@@ -2,11 +2,10 @@
 
 use super::{agent, messages, start};
 use crate::support::IntoChat as _;
-use futures::StreamExt;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use stepwell_io::{ErrorKind, RunError, RunEvent, output_type};
+use stepwell_io::{ErrorKind, Update, output_type};
 use stepwell_mock_llm::{Hop, MockLlm, Script};
 
 /// A journey.
@@ -41,7 +40,8 @@ fn told(server: &MockLlm, request: usize) -> String {
 async fn the_answer_is_a_value_of_the_type() {
     let server = start(says(&[r#"{"city":"Bergen","days":3}"#])).await;
     let agent = agent(&server).chat();
-    let trip: Trip = agent.run("Where to?").await.expect("it fits");
+    let result = agent.run("Where to?").output().await.expect("it fits");
+    let trip: Trip = result.output;
     assert_eq!(trip.city, "Bergen");
     assert_eq!(trip.days.get(), 3);
     let request = server.requests()[0].body.to_string();
@@ -60,10 +60,8 @@ async fn what_the_schema_or_the_type_refuses_goes_back_to_the_model() {
     ]))
     .await;
     let agent = agent(&server).chat();
-    let trip = agent
-        .run::<Trip>("Where to?")
-        .await
-        .expect("it fits in the end");
+    let result = agent.run("Where to?").output::<Trip>().await;
+    let trip = result.expect("it fits in the end").output;
     assert_eq!(trip.days.get(), 3);
     assert!(told(&server, 1).contains("days"), "{}", told(&server, 1));
     assert!(told(&server, 2).contains("256"), "{}", told(&server, 2));
@@ -73,16 +71,11 @@ async fn what_the_schema_or_the_type_refuses_goes_back_to_the_model() {
 async fn what_never_fits_is_an_error_that_has_the_text() {
     let server = start(says(&["Bergen", "Bergen!", "I said: Bergen"])).await;
     let agent = agent(&server).chat();
-    let failed = agent.run::<Trip>("Where to?").await;
-    let Err(RunError::Turn(failed)) = failed else {
-        panic!("{failed:?}");
-    };
-    assert_eq!(failed.problem.kind, ErrorKind::OutputInvalid);
-    assert!(
-        failed.finished.text().ends_with("I said: Bergen"),
-        "{}",
-        failed.finished.text()
-    );
+    let error = agent.run("Where to?").output::<Trip>().await;
+    let error = error.expect_err("it never fits");
+    assert_eq!(error.kind(), ErrorKind::OutputInvalid);
+    let so_far = error.result().expect("the turn has begun");
+    assert_eq!(so_far.text(), "I said: Bergen");
 }
 
 #[tokio::test]
@@ -90,20 +83,21 @@ async fn lists_and_unions_are_answers_too() {
     let trips = r#"[{"city":"Bergen","days":3},{"city":"Oslo","days":1}]"#;
     let server = start(says(&[trips, r#"{"refused":{"why":"no time"}}"#])).await;
     let agent = agent(&server).chat();
-    let trips = agent.run::<Vec<Trip>>("Where to?").await.expect("it fits");
-    assert_eq!(trips.len(), 2);
+    let trips = agent.run("Where to?").output::<Vec<Trip>>().await;
+    assert_eq!(trips.expect("it fits").output.len(), 2);
     let why = "no time".to_owned();
-    assert_eq!(agent.run("And then?").await, Ok(Answer::Refused { why }));
+    let refused = agent.run("And then?").output::<Answer>().await;
+    assert_eq!(refused.expect("it fits").output, Answer::Refused { why });
 }
 
 #[tokio::test]
 async fn the_agent_answers_in_words_as_before() {
     let server = start(says(&[r#"{"city":"Bergen","days":3}"#, "You are welcome."])).await;
     let agent = agent(&server).chat();
-    agent.run::<Trip>("Where to?").await.expect("it fits");
-    let finished = agent.send("Thank you").await.expect("it is whole");
-    assert_eq!(finished.output, None);
-    assert!(finished.text().ends_with("You are welcome."));
+    let typed = agent.run("Where to?").output::<Trip>();
+    typed.await.expect("it fits");
+    let result = agent.run("Thank you").await.expect("it is complete");
+    assert_eq!(result.output, "You are welcome.");
 }
 
 #[tokio::test]
@@ -112,22 +106,19 @@ async fn what_streams_of_the_answer_grows_into_it() {
     let script = Script::new().hop(Hop::new().text(&whole[..12]).text(&whole[12..]));
     let server = start(script).await;
     let agent = agent(&server).chat();
-    let typed = agent.with_output(output_type::<Trip>().expect("it has a schema"), None);
-    let mut turn = typed.send("Where to?");
+    let typed = agent.with_output::<Trip>();
+    let mut turn = typed.stream("Where to?");
     let mut partial = Value::Null;
-    while let Some(event) = turn.next().await {
-        if let RunEvent::PartialOutput(update) = event {
+    while let Some(update) = turn.next().await {
+        if let Update::Output(update) = update.expect("it is complete") {
             for change in update.changes {
                 change.apply(&mut partial).expect("it is in order");
             }
         }
     }
     assert_eq!(partial, json!({ "city": "Bergen", "days": 3 }));
-    let finished = turn.await.expect("it is whole");
-    assert_eq!(
-        finished.output_as::<Trip>().expect("it fits").city,
-        "Bergen"
-    );
+    let result = turn.result().await.expect("it fits");
+    assert_eq!(result.output.city, "Bergen");
 }
 
 #[test]
@@ -143,6 +134,7 @@ fn a_type_without_a_plain_name_has_one_for_the_model() {
 }
 
 /// Its schema is written by hand, and is none.
+#[derive(Debug, Deserialize)]
 struct Broken;
 
 impl JsonSchema for Broken {
@@ -159,4 +151,14 @@ impl JsonSchema for Broken {
 fn an_invalid_schema_is_reported_before_any_request() {
     let error = output_type::<Broken>().expect_err("it is none").to_string();
     assert!(error.contains("`Broken` is not a JSON Schema"), "{error}");
+}
+
+#[tokio::test]
+async fn an_invalid_type_fails_the_run_before_any_request() {
+    let server = start(Script::new()).await;
+    let agent = agent(&server).chat();
+    let error = agent.run("Where to?").output::<Broken>().await;
+    let error = error.expect_err("it has no schema");
+    assert_eq!(error.kind(), ErrorKind::Misuse);
+    assert!(server.requests().is_empty());
 }

@@ -1,6 +1,7 @@
 //! Tools whose arguments and results are types.
 
 use super::{agent, messages, start, watch};
+use crate::support::IntoChat as _;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -105,8 +106,7 @@ async fn shown(
         .hop(Hop::new().text("I see."));
     let server = start(script).await;
     let allow = |_| async { stepwell_io::Decision::Granted };
-    let agent = setup(agent(&server)).approver(allow).build();
-    let agent = agent.expect("the agent is set up");
+    let agent = setup(agent(&server)).approver(allow).chat();
     let (_, finished) = watch(agent.send("Go on")).await;
     assert_eq!(finished.outcome, Outcome::Success);
     let requests = server.requests();
@@ -116,7 +116,7 @@ async fn shown(
 
 #[test]
 fn a_function_is_described_by_its_comments_and_types() {
-    let tool = get_weather::tool().tool;
+    let tool = <get_weather as ToolFunction>::tool().tool;
     assert_eq!(tool.name(), "get_weather");
     assert_eq!(
         tool.definition.description,
@@ -162,12 +162,12 @@ fn a_function_is_described_by_its_comments_and_types() {
 
 #[test]
 fn a_tool_has_only_its_given_name_and_settings() {
-    let tool = add::tool().tool;
+    let tool = <add as ToolFunction>::tool().tool;
     assert_eq!(tool.name(), "sum");
     assert!(!tool.requires_approval && !tool.idempotent && !tool.repeatable);
     assert_eq!(tool.timeout, None);
     assert_eq!(
-        nothing::tool().tool.definition.parameters,
+        <nothing as ToolFunction>::tool().tool.definition.parameters,
         Some(json!({ "type": "object", "additionalProperties": false }))
     );
 }
@@ -257,7 +257,7 @@ async fn a_closure_is_given_its_type_too() {
 async fn two_tools_of_one_name_are_refused_when_the_agent_is_made() {
     let server = start(Script::new()).await;
     let refused = agent(&server).tools(tools![add, add]).build();
-    let error = refused.expect_err("there are two").to_string();
+    let error = refused.expect_err("there are two");
     let name = "sum".to_owned();
-    assert_eq!(error, ToolError::Duplicate { name }.to_string());
+    assert_eq!(error.message(), ToolError::Duplicate { name }.to_string());
 }

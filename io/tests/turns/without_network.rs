@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use stepwell_core::dialect::{Dialect, Endpoint};
-use stepwell_io::{HttpClient, Outcome, Tool};
+use stepwell_io::{Agent, HttpClient, Outcome, Tool};
 use stepwell_testing::reply::{body, call, media_type, text};
 
 const DIALECT: Dialect = Dialect::OpenAiChat;

@@ -1,5 +1,5 @@
 //! A question, two tool calls, an answer: with the key in OPENAI_API_KEY, or with a base URL as the argument.
-use stepwell_io::{Agent, provider, tool, tools};
+use stepwell_io::prelude::*;
 
 /// The secret number of a person.
 #[tool]
@@ -8,15 +8,15 @@ async fn get_secret_number(name: String) -> u32 {
 }
 
 #[tokio::main]
-async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let url = std::env::args().nth(1);
-    let key = std::env::var("OPENAI_API_KEY").ok().map(Into::into);
-    let endpoint = provider::find("openai")?.endpoint(None, "gpt-4o-mini", url.as_deref(), key)?;
-    let agent = Agent::builder(endpoint)
+async fn main() -> Result<(), Error> {
+    let mut model = Model::openai("gpt-5-mini");
+    if let Some(url) = std::env::args().nth(1) {
+        model = model.base_url(url);
+    }
+    let agent = Agent::builder(model)
         .tools(tools![get_secret_number])
         .build()?;
-    let turn = agent.send("What are Alice's and Bob's secret numbers?");
-    let finished = turn.await.map_err(|failed| failed.to_string())?;
-    println!("{}", finished.text());
+    let run = agent.run("What are Alice's and Bob's secret numbers?");
+    println!("{}", run.await?.output);
     Ok(())
 }

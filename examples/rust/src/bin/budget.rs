@@ -1,5 +1,5 @@
 //! A turn that may cost a cent, and what it has cost.
-use stepwell_io::{Agent, provider, tool, tools};
+use stepwell_io::prelude::*;
 
 /// The secret number of a person.
 #[tool]
@@ -8,17 +8,17 @@ async fn get_secret_number(name: String) -> u32 {
 }
 
 #[tokio::main]
-async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let url = std::env::args().nth(1);
-    let key = std::env::var("OPENAI_API_KEY").ok().map(Into::into);
-    let endpoint = provider::find("openai")?.endpoint(None, "gpt-4o-mini", url.as_deref(), key)?;
-    let agent = Agent::builder(endpoint)
+async fn main() -> Result<(), Error> {
+    let mut model = Model::openai("gpt-5-mini");
+    if let Some(url) = std::env::args().nth(1) {
+        model = model.base_url(url);
+    }
+    let agent = Agent::builder(model)
         .tools(tools![get_secret_number])
         .configure(|config| config.limits.max_cost = "0.01".parse().ok())
         .build()?;
-    let turn = agent.send("What are Alice's and Bob's secret numbers?");
-    let finished = turn.finish().await;
-    let cost = finished.usage.cost.unwrap_or_default();
-    println!("{} It cost {cost}: {:?}", finished.text(), finished.outcome);
+    let end = agent.stream("The numbers?").into_events().finish().await;
+    let cost = end.usage.cost.unwrap_or_default();
+    println!("{} It cost {cost}: {:?}", end.text(), end.outcome);
     Ok(())
 }

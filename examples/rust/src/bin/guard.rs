@@ -1,5 +1,5 @@
 //! A guard: it refuses a call, and an answer; with a base URL as the argument.
-use stepwell_io::{Agent, Hook, HookAnswer, HookedAnswer, ToolInvocation, provider, tool, tools};
+use stepwell_io::{Agent, Hook, HookAnswer, HookedAnswer, Model, ToolInvocation, tool, tools};
 
 /// The secret number of a person.
 #[tool]
@@ -9,8 +9,8 @@ async fn get_secret_number(name: String) -> u32 {
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let (url, key) = (std::env::args().nth(1), Some("key".into()));
-    let endpoint = provider::find("openai")?.endpoint(None, "gpt-4o-mini", url.as_deref(), key)?;
+    let url = std::env::args().nth(1).ok_or("which address?")?;
+    let model = Model::openai("gpt-5-mini").base_url(url);
     let guard = Hook::new("guard")
         .before_tool(|call: ToolInvocation| async move {
             let is_bob = call.arguments.value["name"] == "bob";
@@ -20,9 +20,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
             let tells = answer.text.contains("42");
             tells.then(|| HookAnswer::refuse("it tells the number"))
         });
-    let agent = Agent::builder(endpoint).tools(tools![get_secret_number]);
-    let turn = agent.hook(guard).build()?.send("What are the numbers?");
-    let finished = turn.await.map_err(|refused| refused.to_string())?;
-    println!("{}", finished.text());
+    let agent = Agent::builder(model).tools(tools![get_secret_number]);
+    let run = agent.hook(guard).build()?.run("What are the numbers?");
+    println!("{}", run.await?.output);
     Ok(())
 }

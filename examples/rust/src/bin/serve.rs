@@ -1,18 +1,17 @@
 //! An axum app with an agent, for AG-UI clients and chats of the AI SDK: `serve 127.0.0.1:8080 MODEL_URL`.
 use serde_json::json;
-use stepwell_io::{Agent, Tool, provider};
+use stepwell_io::{Agent, Model, Tool};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let given: Vec<String> = std::env::args().skip(1).collect();
-    let url = given.get(1).map(String::as_str);
-    let endpoint = provider::find("openai-compatible")?.endpoint(None, "any", url, None)?;
+    let url = given.get(1).ok_or("which model's address?")?;
     let tool = Tool::new("get_secret_number", "Finds someone's secret number.")
         .parameters(json!({ "type": "object", "properties": { "name": { "type": "string" } } }));
-    let agent = Agent::builder(endpoint)
+    let agent = Agent::builder(Model::openai_compatible("any", url))
         .tool(tool, |call| async move {
             let known = call.arguments.value["name"] == "alice";
-            Ok::<_, std::io::Error>(if known { "42" } else { "7" })
+            if known { "42" } else { "7" }
         })
         .build()?;
     let address = given.first().map_or("127.0.0.1:8080", String::as_str);

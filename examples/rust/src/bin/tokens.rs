@@ -1,5 +1,5 @@
 //! A key that expires, and a turn that is otherwise than its agent: with a base URL as the argument.
-use stepwell_io::{Agent, CredentialRequest, provider};
+use stepwell_io::{Agent, CredentialRequest, Model};
 
 /// Stands for the app's own way to a token: from its cache, or anew.
 async fn token(request: CredentialRequest) -> Result<String, std::io::Error> {
@@ -9,16 +9,13 @@ async fn token(request: CredentialRequest) -> Result<String, std::io::Error> {
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let url = std::env::args().nth(1);
-    let openai = provider::find("openai")?;
-    let endpoint = openai.endpoint_for_host(None, "gpt-4o-mini", url.as_deref(), None)?;
-    let agent = Agent::builder(endpoint)
+    let url = std::env::args().nth(1).ok_or("which address?")?;
+    let agent = Agent::builder(Model::openai("gpt-5-mini").base_url(url))
         .instructions("Answer in full sentences.")
         .credentials(token)
         .build()?;
-    let turn = agent.turn("What is the capital of Norway?");
-    let turn = turn.instructions("Answer in one word.").user("user-7");
-    let finished = turn.send()?.await.map_err(|failed| failed.to_string())?;
-    println!("{}", finished.text());
+    let run = agent.run("What is the capital of Norway?");
+    let run = run.instructions("Answer in one word.").user("user-7");
+    println!("{}", run.await?.output);
     Ok(())
 }

@@ -1,5 +1,5 @@
 //! A turn in the traces: what it did is printed, a line of JSON a span. Any subscriber of `tracing` takes them.
-use stepwell_io::{Agent, provider, tool, tools};
+use stepwell_io::prelude::*;
 use tracing_subscriber::fmt::format::FmtSpan;
 
 /// The secret number of a person.
@@ -9,16 +9,16 @@ async fn get_secret_number(name: String) -> u32 {
 }
 
 #[tokio::main]
-async fn main() -> Result<(), Box<dyn std::error::Error>> {
+async fn main() -> Result<(), Error> {
     let printed = tracing_subscriber::fmt().json();
     printed.with_span_events(FmtSpan::CLOSE).init();
-    let url = std::env::args().nth(1);
-    let key = std::env::var("OPENAI_API_KEY").ok().map(Into::into);
-    let endpoint = provider::find("openai")?.endpoint(None, "gpt-4o-mini", url.as_deref(), key)?;
-    let agent = Agent::builder(endpoint)
+    let mut model = Model::openai("gpt-5-mini");
+    if let Some(url) = std::env::args().nth(1) {
+        model = model.base_url(url);
+    }
+    let agent = Agent::builder(model)
         .tools(tools![get_secret_number])
         .build()?;
-    let finished = agent.send("Alice's and Bob's secret numbers?").await?;
-    println!("{}", finished.text());
+    println!("{}", agent.run("The secret numbers?").await?.output);
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! A typed answer: with the key in OPENAI_API_KEY, or with a base URL as the argument.
 use schemars::JsonSchema;
 use serde::Deserialize;
-use stepwell_io::{Agent, provider};
+use stepwell_io::{Agent, Model};
 
 #[derive(Deserialize, JsonSchema)]
 struct Trip {
@@ -11,12 +11,12 @@ struct Trip {
 }
 
 #[tokio::main]
-async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let url = std::env::args().nth(1);
-    let key = std::env::var("OPENAI_API_KEY").ok().map(Into::into);
-    let endpoint = provider::find("openai")?.endpoint(None, "gpt-4o-mini", url.as_deref(), key)?;
-    let agent = Agent::builder(endpoint).build()?;
-    let trip: Trip = agent.run("Three days in Norway: where?").await?;
+async fn main() -> Result<(), stepwell_io::Error> {
+    let mut model = Model::openai("gpt-5-mini");
+    if let Some(url) = std::env::args().nth(1) {
+        model = model.base_url(url);
+    }
+    let trip: Trip = Agent::new(model).run("Where to?").output().await?.output;
     println!("{} days in {}", trip.days, trip.city);
     Ok(())
 }

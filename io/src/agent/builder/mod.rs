@@ -331,6 +331,7 @@ impl<D, T> AgentBuilder<D, T> {
     /// # let endpoint = provider::find("openai-compatible")?.endpoint(None, "m", Some("http://localhost/v1"), None)?;
     /// let agent = Agent::builder(endpoint)
     ///     .configure(|config| config.timeouts.tool = Some(Duration::from_secs(60)));
+    /// # let _: stepwell_io::AgentBuilder = agent;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]

@@ -133,6 +133,7 @@ impl<D: Send + Sync + 'static, T> AgentBuilder<D, T> {
     ///         }
     ///     })
     ///     .build()?;
+    /// # let _: Agent = agent;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
@@ -154,7 +155,14 @@ impl<D: Send + Sync + 'static, T> AgentBuilder<D, T> {
     }
 
     /// Sets the value that the agent's tools need, by [`ToolContext::deps`]: a database, say, or a client. It comes
-    /// after the tools. [`Agent::with_deps`](crate::Agent::with_deps) sets a value of one request.
+    /// after the tools. [`Agent::with_deps`](crate::Agent::with_deps) sets a value of one request. A value of another
+    /// type than the tools need does not compile:
+    ///
+    /// ```compile_fail,E0308
+    /// # use stepwell_io::{Agent, Model, Tool, ToolContext};
+    /// let greet = |call: ToolContext<String>| async move { format!("Hello, {}", call.deps()) };
+    /// let agent = Agent::builder(Model::openai("gpt-5-mini")).tool(Tool::new("greet", "Greets."), greet).deps(42);
+    /// ```
     #[must_use]
     pub fn deps(mut self, deps: D) -> AgentBuilder<(), T> {
         self.parts.deps = Some(Deps::new(deps));

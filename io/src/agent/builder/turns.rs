@@ -25,6 +25,7 @@ impl<D, T> AgentBuilder<D, T> {
     /// let agent = Agent::builder(endpoint)
     ///     .configure(|config| config.context_guard.window = Some(32_000))
     ///     .trim_context(|overflow: ContextOverflow, _: Vec<Message>| async move { Some(overflow.newest(0.5)) });
+    /// # let _: stepwell_io::AgentBuilder = agent;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
@@ -58,9 +59,9 @@ impl<D, T> AgentBuilder<D, T> {
     /// let thread = source.create_thread(&client).await?;
     /// let agent = Agent::builder(endpoint)
     ///     .client(client)
-    ///     .thread_id(thread.thread_id)
     ///     .run_source(source)
     ///     .build()?;
+    /// let conversation = agent.conversation(thread.thread_id);
     /// # Ok(())
     /// # }
     /// ```
@@ -94,6 +95,7 @@ impl<D, T> AgentBuilder<D, T> {
     ///         _ => {}
     ///     }
     /// });
+    /// # let _: stepwell_io::AgentBuilder = agent;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
@@ -107,7 +109,7 @@ impl<D, T> AgentBuilder<D, T> {
 
     /// Sets the code that makes the instructions of each turn: an async closure from the thread, the turn and the
     /// history to a text. It is called before the turn's first request, and its text is stored with the turn. A turn
-    /// with [instructions of its own](crate::TurnBuilder::instructions) does not call it. It may take as long as a tool
+    /// with [instructions of its own](crate::Run::instructions) does not call it. It may take as long as a tool
     /// ([`Timeouts::tool`](stepwell_core::run::Timeouts::tool)).
     ///
     /// ```
@@ -119,6 +121,7 @@ impl<D, T> AgentBuilder<D, T> {
     ///     let said = turn.history.messages().len();
     ///     Ok::<_, Infallible>(format!("Be brief. {said} messages were said in {}.", turn.thread.thread))
     /// });
+    /// # let _: stepwell_io::AgentBuilder = agent;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
@@ -140,6 +143,7 @@ impl<D, T> AgentBuilder<D, T> {
     /// let agent = Agent::builder(endpoint)
     ///     .credentials(|request: CredentialRequest| async move { token(request.rejected).await })
     ///     .build()?;
+    /// # let _: Agent = agent;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]

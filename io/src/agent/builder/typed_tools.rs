@@ -27,6 +27,7 @@ impl<D: Send + Sync + 'static, T> AgentBuilder<D, T> {
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # let endpoint = provider::find("openai-compatible")?.endpoint(None, "m", Some("http://localhost/v1"), None)?;
     /// let agent = Agent::builder(endpoint).tools(tools![get_secret_number]).build()?;
+    /// # let _: Agent = agent;
     /// # Ok(())
     /// # }
     /// ```
@@ -63,6 +64,7 @@ impl<D: Send + Sync + 'static, T> AgentBuilder<D, T> {
     ///         }
     ///     })
     ///     .build()?;
+    /// # let _: Agent = agent;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
