@@ -497,7 +497,7 @@ async fn two_users_of_one_agent_are_not_mixed() {
         panic!("{refused}");
     };
     assert!(
-        problem.advice.contains("agent.thread(id)"),
+        problem.advice.contains("when_busy"),
         "{}",
         problem.advice
     );
