@@ -2,11 +2,12 @@
 
 import { ContextOverflow } from "./context.js";
 import type { Writer } from "./durable.js";
+import { words } from "./error.js";
 import { look } from "./hooks.js";
 import type { RunMachine } from "./machine.js";
 import type { Setup } from "./setup.js";
 import type { Effect, Message, Question, ToolInvocation, UserAnswer } from "./types.js";
-import { Deferred, shown, type Tool, type ToolContext, ToolError, words } from "./tools.js";
+import { argumentsOf, Deferred, shown, type Tool, type ToolContext, ToolError } from "./tools.js";
 import type { Input } from "./turn.js";
 
 type Created = Extract<Effect, { type: "createRun" }>;
@@ -27,7 +28,7 @@ export interface TurnOf {
   threadId: string;
   turn: string;
   /** The tools of this turn only. */
-  tools: Map<string, Tool>;
+  tools: Map<string, Tool<any>>;
 }
 
 /**
@@ -55,17 +56,17 @@ export async function answer(setup: Setup, effect: Effect, turn: TurnOf, message
     case "trimContext":
       return trim(setup, effect, messages, signal);
     case "decodeOutput":
-      return decode(setup, effect, signal);
+      return decode(setup, effect);
     default:
       throw new TypeError(`no way to carry out ${effect.type}`);
   }
 }
 
-async function run({ tools, clock: { now } }: Setup, id: string, invocation: ToolInvocation, own: Map<string, Tool>, asking: Asking, signal: AbortSignal): Promise<Input> {
+async function run({ tools, deps, clock: { now } }: Setup, id: string, invocation: ToolInvocation, own: Map<string, Tool<any>>, asking: Asking, signal: AbortSignal): Promise<Input> {
   try {
     const tool = own.get(invocation.name) ?? tools.get(invocation.name);
     if (!tool) throw new ToolError(`\`${invocation.name}\` has no code in this app`);
-    const content = shown(await tool.execute(invocation.arguments, context(id, invocation, now, asking, signal)));
+    const content = shown(await tool.execute(await argumentsOf(tool, invocation.arguments), context(id, invocation, deps, now, asking, signal)));
     return (machine) => machine.toolFinished(id, content, now());
   } catch (error) {
     if (error instanceof Deferred) return (machine) => machine.toolDeferred(id, now());
@@ -75,7 +76,7 @@ async function run({ tools, clock: { now } }: Setup, id: string, invocation: Too
 }
 
 /** The arguments of a tool's code in addition to the model's. */
-function context(id: string, invocation: ToolInvocation, now: () => number, { say, answered }: Asking, signal: AbortSignal): ToolContext {
+function context(id: string, invocation: ToolInvocation, deps: unknown, now: () => number, { say, answered }: Asking, signal: AbortSignal): ToolContext {
   let questions = 0;
   const tell = (input: Input) => {
     if (signal.aborted) return;
@@ -86,6 +87,7 @@ function context(id: string, invocation: ToolInvocation, now: () => number, { sa
     }
   };
   return {
+    deps,
     signal,
     invocation,
     report: (fraction, message) => tell((machine) => machine.toolProgress(id, fraction, message, now())),
@@ -171,13 +173,13 @@ async function trim({ trimContext, clock: { now } }: Setup, { id, tokens, window
   }
 }
 
-async function decode({ outputDecoder, clock: { now } }: Setup, { id, value }: Typed, signal: AbortSignal): Promise<Input> {
+async function decode({ read, clock: { now } }: Setup, { id, value }: Typed): Promise<Input> {
   const refused = (reason: string) => (machine: RunMachine) => machine.outputRefused(id, reason, now());
-  if (!outputDecoder) return refused("the agent has no `outputDecoder`");
+  if (!read) return refused("this app has no code that reads the answer");
   try {
-    await outputDecoder(value, { signal });
+    await read(value);
     return (machine) => machine.outputDecoded(id, now());
   } catch (error) {
-    return refused(error instanceof Error ? error.message : String(error));
+    return refused(words(error));
   }
 }

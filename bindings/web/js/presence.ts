@@ -20,6 +20,13 @@ function channelOf(owner: string): BroadcastChannel | undefined {
   return isBrowser && typeof BroadcastChannel === "function" ? new BroadcastChannel(PREFIX + owner) : undefined;
 }
 
+/** Resolves when the signal aborts. @internal */
+export const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((abort) => {
+    if (signal.aborted) abort();
+    signal.addEventListener("abort", () => abort(), { once: true });
+  });
+
 /** The owner of one stored turn, alive until `end`, or until its page is gone, however that ends. @internal */
 export class Presence {
   readonly owner = crypto.randomUUID();
@@ -75,15 +82,15 @@ export class Presence {
   /** Asks an owner, in any page, to cancel its turn. Returns when the owner has ended, or `signal` aborts. */
   static async cancel(owner: string, signal: AbortSignal): Promise<void> {
     const own = here.get(owner);
-    const aborted = new Promise<void>((abort) => {
-      if (signal.aborted) abort();
-      signal.addEventListener("abort", () => abort(), { once: true });
-    });
-    if (own) {
-      own.onCancel();
-      return Promise.race([own.ended, aborted]);
-    }
-    Presence.tell(owner);
+    if (own) own.onCancel();
+    else Presence.tell(owner);
+    return Presence.ended(owner, signal);
+  }
+
+  /** Returns when an owner, in any page, has ended, or `signal` aborts. */
+  static async ended(owner: string, signal: AbortSignal): Promise<void> {
+    const own = here.get(owner);
+    if (own) return Promise.race([own.ended, aborted(signal)]);
     try {
       await locks()?.request(PREFIX + owner, { signal }, () => {});
     } catch {
