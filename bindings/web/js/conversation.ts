@@ -1,12 +1,12 @@
 // A conversation: what is remembered between turns.
 
-import type { Durable } from "./durable.js";
-import { changed, type Engine } from "./engine.js";
+import type { Engine } from "./engine.js";
 import { misuse } from "./error.js";
 import type { Prompt } from "./media.js";
 import type { Given, SendOptions, WithOutput } from "./options.js";
 import type { TurnResult } from "./result.js";
-import { StoreError, type Store } from "./store.js";
+import type { Store } from "./store.js";
+import type { Beginner } from "./stored.js";
 import type { Thread } from "./thread.js";
 import type { Turn } from "./turn.js";
 import type { Json, Message, ThreadKey, WhenBusy } from "./types.js";
@@ -86,13 +86,7 @@ export class Conversation<T = string, Deps = unknown> {
   resend<U>(turn: string, prompt: Prompt, options: SendOptions<Deps> & WithOutput<U>): Turn<U>;
   resend(turn: string, prompt: Prompt, ...options: Given<SendOptions<Deps>>): Turn<T>;
   resend(turn: string, prompt: Prompt, options: object = {}): Turn<unknown> {
-    const durable = this.#durable();
-    const { key: thread } = this.#thread;
-    return this.#send(prompt, options, async () => {
-      const earlier = await durable.once(() => durable.store.turn({ thread, turn }));
-      if (!earlier) throw new StoreError("noTurn", `the store has no turn \`${turn}\` in this thread`);
-      return { parent: earlier.parent };
-    });
+    return this.#send(prompt, options, { resent: turn });
   }
 
   /**
@@ -102,8 +96,7 @@ export class Conversation<T = string, Deps = unknown> {
   branch<U>(parent: string | undefined, prompt: Prompt, options: SendOptions<Deps> & WithOutput<U>): Turn<U>;
   branch(parent: string | undefined, prompt: Prompt, ...options: Given<SendOptions<Deps>>): Turn<T>;
   branch(parent: string | undefined, prompt: Prompt, options: object = {}): Turn<unknown> {
-    this.#durable();
-    return this.#send(prompt, options, async () => ({ parent }));
+    return this.#send(prompt, options, { parent });
   }
 
   /**
@@ -116,14 +109,11 @@ export class Conversation<T = string, Deps = unknown> {
     return this.#engine.revive(this.#thread, snapshot, { whenBusy: this.#whenBusy, ...options });
   }
 
-  #send<U>(prompt: Prompt, options: object, from?: Parameters<Engine["send"]>[3]): Turn<U> {
+  #send<U>(prompt: Prompt, options: object, from?: Beginner["from"]): Turn<U> {
+    if (from && !this.#thread.place.stored) {
+      throw misuse("the conversation has no store to take the earlier turn from", "give the agent, or the conversation, a `store`");
+    }
     return this.#engine.send(this.#thread, prompt, { whenBusy: this.#whenBusy, ...options }, from);
-  }
-
-  #durable(): Durable {
-    const { durable } = this.#thread.place;
-    if (durable) return durable;
-    throw misuse("the conversation has no store to take the earlier turn from", "give the agent, or the conversation, a `store`");
   }
 
   /**
@@ -133,7 +123,8 @@ export class Conversation<T = string, Deps = unknown> {
   async load(): Promise<Message[]> {
     const thread = this.#thread;
     const { last } = thread;
-    const loaded = await thread.place.durable?.load(thread.key, last);
+    const stored = await thread.place.stored?.();
+    const loaded = await stored?.load(thread.key, last);
     // The conversation of a turn since then is newer.
     if (loaded?.last !== undefined && thread.last === last) Object.assign(thread, loaded);
     return loaded?.messages ?? thread.messages;
@@ -152,8 +143,8 @@ export class Conversation<T = string, Deps = unknown> {
     const { registry, key, place } = this.#thread;
     registry?.remove(key);
     this.#thread.forget();
-    changed(registry);
-    const { durable } = place;
-    return durable ? durable.once(() => durable.store.deleteThread(key)) : false;
+    registry?.changed();
+    const stored = await place.stored?.();
+    return stored?.delete(key) ?? false;
   }
 }

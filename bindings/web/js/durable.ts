@@ -6,6 +6,7 @@ import type { Clock } from "./setup.js";
 import { conversationOf } from "./session.js";
 import type { Claimed, Effect, Json, Message, NewTurn, Outputs, PersistBatch, RunConfig, ThreadKey, TurnKey, Unfinished, WhenBusy } from "./types.js";
 import { isLost, isTransient, type Store, StoreError, storeError } from "./store.js";
+import { Busy, type Waiting } from "./waiting.js";
 
 /** The time limit of one call. */
 const LONGEST_CALL = 30_000;
@@ -19,21 +20,7 @@ const CANCEL_TIMEOUT_MS = 5_000;
 /** How often a turn that cancels the others of its thread may find that yet another one began first. */
 const MAX_BUSY_TRIES = 5;
 
-/** Another turn of the thread is under way, and should not be cancelled. @internal */
-export class Busy extends Error {}
-
-/** The turn was cancelled while it waited for another turn of its thread. @internal */
-export class Stopped extends Error {}
-
 type Persist = Extract<Effect, { type: "persist" }>;
-
-/** The reports for a turn that waits for its store, and the signal that it is no longer wanted. @internal */
-export interface Waiting {
-  warn(message: string): void;
-  /** Reports what delays the writes now, if anything does. */
-  trouble(error: StoreError | undefined): void;
-  signal: AbortSignal;
-}
 
 /** @internal */
 export interface Transcript {

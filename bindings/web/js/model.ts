@@ -4,25 +4,24 @@ import type { CredentialSource } from "./credentials.js";
 import { wrong } from "./error.js";
 import type { Provider, RunConfig } from "./types.js";
 
-/** The variable of the environment in which each provider's key is looked for, on a server. */
-const KEY_VARIABLES = {
-  "ag-ui": "AG_UI_API_KEY",
-  anthropic: "ANTHROPIC_API_KEY",
-  cohere: "COHERE_API_KEY",
-  fireworks: "FIREWORKS_API_KEY",
-  gemini: "GEMINI_API_KEY",
-  groq: "GROQ_API_KEY",
-  mistral: "MISTRAL_API_KEY",
-  nvidia: "NVIDIA_API_KEY",
-  ollama: "OLLAMA_API_KEY",
-  openai: "OPENAI_API_KEY",
-  "openai-compatible": "OPENAI_COMPATIBLE_API_KEY",
-  openrouter: "OPENROUTER_API_KEY",
-  together: "TOGETHER_API_KEY",
-} satisfies { [name: string]: string };
-
 /** The name of a provider that Stepwell knows. */
-export type KnownProvider = keyof typeof KEY_VARIABLES;
+export type KnownProvider =
+  | "ag-ui"
+  | "anthropic"
+  | "cohere"
+  | "fireworks"
+  | "gemini"
+  | "groq"
+  | "mistral"
+  | "nvidia"
+  | "ollama"
+  | "openai"
+  | "openai-compatible"
+  | "openrouter"
+  | "together";
+
+/** The variable of the environment in which a provider's key is looked for, on a server. */
+const keyVariable = (provider: string): string => `${provider.toUpperCase().replaceAll("-", "_")}_API_KEY`;
 
 /** How a model is reached. */
 export interface ModelOptions {
@@ -103,8 +102,7 @@ function modelOf(given: Model | string): Model {
 export function reached(given: Model | string): Reached {
   const { provider, name, apiKey, baseUrl, api, headers } = modelOf(given);
   const credentials = typeof apiKey === "function" ? apiKey : undefined;
-  const variable = KEY_VARIABLES[provider as KnownProvider] as string | undefined;
-  const key = typeof apiKey === "function" ? undefined : (apiKey ?? (baseUrl === undefined && variable ? environment()[variable] : undefined));
+  const key = typeof apiKey === "function" ? undefined : (apiKey ?? (baseUrl === undefined ? environment()[keyVariable(provider)] : undefined));
   const config: Reached["config"] = {
     provider,
     model: name,

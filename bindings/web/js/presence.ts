@@ -2,6 +2,8 @@
 // its storage. Each stored turn has an owner of its own, so a live page does not keep the turns alive that it has
 // released.
 
+import { aborted } from "./waiting.js";
+
 const PREFIX = "stepwell:";
 
 const CANCEL = "cancel";
@@ -19,13 +21,6 @@ function channelOf(owner: string): BroadcastChannel | undefined {
   const isBrowser = "document" in globalThis || "WorkerGlobalScope" in globalThis;
   return isBrowser && typeof BroadcastChannel === "function" ? new BroadcastChannel(PREFIX + owner) : undefined;
 }
-
-/** Resolves when the signal aborts. @internal */
-export const aborted = (signal: AbortSignal): Promise<void> =>
-  new Promise((abort) => {
-    if (signal.aborted) abort();
-    signal.addEventListener("abort", () => abort(), { once: true });
-  });
 
 /** The owner of one stored turn, alive until `end`, or until its page is gone, however that ends. @internal */
 export class Presence {

@@ -3,9 +3,9 @@
 import { RegistryCalls } from "./calls.js";
 import { misuse } from "./error.js";
 import { answered, made, written } from "./module.js";
-import { RegistryEvents } from "./owner.js";
+import { Owner, RegistryEvents } from "./owner.js";
 import { Registry } from "./stepwell.js";
-import type { RegistryEvent } from "./types.js";
+import type { RegistryEvent, ThreadKey } from "./types.js";
 
 /**
  * The runs of an app: which run owns which thread, what the user looks at, and what is unread. It makes no callbacks.
@@ -36,6 +36,16 @@ export class RunRegistry extends RegistryCalls {
    */
   nextEvent(): Promise<RegistryEvent> {
     return RegistryEvents.of(this).next();
+  }
+
+  /** Informs those that wait for events. @internal */
+  changed(): void {
+    RegistryEvents.of(this).changed();
+  }
+
+  /** A turn's hold on its thread. @internal */
+  own(thread: ThreadKey, continues: boolean): Owner {
+    return new Owner(this, thread, continues);
   }
 
   /** Frees the registry's memory at once; otherwise it is freed when the registry is collected. */

@@ -1,9 +1,10 @@
 // What is known of a conversation in this page, and the turns of it that are under way.
 
-import type { Durable, Known } from "./durable.js";
+import type { Known } from "./durable.js";
 import type { InUse } from "./in-use.js";
 import type { RunRegistry } from "./registry.js";
 import type { Setup } from "./setup.js";
+import type { StoredTurns } from "./stored.js";
 import type { Json, Message, ThreadKey } from "./types.js";
 import type { Turn } from "./turn.js";
 
@@ -20,7 +21,8 @@ export function named(given: ThreadKey | string): [Key, string] {
 export interface Place {
   /** The agent's setup for turns that are kept here. */
   setup: Setup;
-  durable: Durable | undefined;
+  /** Loads what keeps the turns; absent for the page's memory. */
+  stored: (() => Promise<StoredTurns>) | undefined;
   threads: InUse<Thread>;
 }
 

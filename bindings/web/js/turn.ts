@@ -1,8 +1,8 @@
 // A turn: the loop between its machine and the page's code.
 
-import { answer, type Asking } from "./answers.js";
+import { answer } from "./answers.js";
 import { NoInstructions } from "./credentials.js";
-import { Busy, Stopped, type StoredTurn, type Waiting, type Writer } from "./durable.js";
+import type { StoredTurn, Writer } from "./durable.js";
 import { misuse, StepwellError } from "./error.js";
 import { messageOf, type Prompt } from "./media.js";
 import type { RunMachine } from "./machine.js";
@@ -13,8 +13,10 @@ import type { Setup } from "./setup.js";
 import { busy, noInstructions, notStored } from "./session.js";
 import type { CallKey, ContextMessage, Effect, Interrupt, Json, Message, Outcome, Outputs, ResumeEntry, RunEvent, TokenUsage, ToolFailureKind, UserAnswer } from "./types.js";
 import { StoreError } from "./store.js";
+import type { Asking } from "./tool-calls.js";
 import { shown, type Tool } from "./tools.js";
 import { stream } from "./transport.js";
+import { Busy, Stopped, type Waiting } from "./waiting.js";
 
 /** `setTimeout` fires at once for a longer delay. */
 const LONGEST_WAIT = 2 ** 31 - 1;

@@ -261,7 +261,8 @@ export async function agents({ Agent, Deferred, openai, Parts, RunMachine, RunRe
     // Those that the types name are those that the library knows.
     const { readFileSync } = await import("node:fs");
     const source = readFileSync(new URL("../js/model.ts", import.meta.url), "utf8");
-    const variables = [.../KEY_VARIABLES = {(.*?)}/s.exec(source)[1].matchAll(/"?([a-z-]+)"?: "(\w+)"/g)].map(([, name, variable]) => `${name} ${variable}`);
+    const names = [.../type KnownProvider =([^;]*)/.exec(source)[1].matchAll(/"([^"]+)"/g)].map(([, name]) => name);
+    const variables = names.map((name) => `${name} ${name.toUpperCase().replaceAll("-", "_")}_API_KEY`);
     const table = readFileSync(new URL("../../../core/llm/src/provider/table.rs", import.meta.url), "utf8");
     const known = [...table.matchAll(/provider\(\s*"([a-z-]+)",\s*(?:\/\/.*\s*)?"(\w+)"/g)].map(([, name, variable]) => `${name} ${variable}`);
     check(`the types name the providers that there are: ${variables}; ${known}`, known.length > 10 && variables.sort().join() === known.sort().join());
