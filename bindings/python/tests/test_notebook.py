@@ -66,11 +66,11 @@ def test_a_turn_that_show_gives_as_the_cells_result_is_shown_once() -> None:
 from stepwell import Agent, show
 from stepwell.testing import MockLlm, text
 model = MockLlm(text("**Well**"), repeat=True)
-agent = Agent(provider="openai-compatible", model="m", base_url=model.base_url)
-finished = show(agent.send_sync("Go"))
+agent = Agent(model.model)
+finished = show(agent.stream_sync("Go"))
 finished
 """
-    cells = [first, 'await show(agent.send("Go"))', "finished", 'show(agent.send_sync("Go"))', "model.close()"]
+    cells = [first, 'await show(agent.stream("Go"))', "finished", 'show(agent.stream_sync("Go"))', "model.close()"]
     made = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(each) for each in cells])  # type: ignore[no-untyped-call]
     NotebookClient(made, timeout=None, kernel_name="python3").execute()
     drawn = [[output["data"].get("text/markdown") for output in each.outputs] for each in made.cells]

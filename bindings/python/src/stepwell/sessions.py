@@ -96,7 +96,7 @@ class SessionStore:
     async def delete_thread(self, thread: ThreadKey | str) -> bool:
         """Deletes a thread with all that it holds, and returns whether there was one.
 
-        Delete a thread that an agent has with ``Agent.delete_thread``, which stops the thread's turn first.
+        Delete a thread that an agent has with ``Conversation.delete``, which stops its turn first.
         """
         deleted: bool = await _lifted(self._here().delete_thread(lower(thread_key(thread))))
         return deleted
@@ -135,7 +135,7 @@ class MemoryStore(SessionStore):
 class SqliteStore(SessionStore):
     """A store in a file of its own, with the built-in SQLite::
 
-        agent = Agent(provider="openai", model="gpt-4o-mini", key=key, store=await SqliteStore.open("chats.db"))
+        agent = Agent("openai:gpt-5-mini", store=await SqliteStore.open("chats.db"))
     """
 
     def __init__(self, opened: _ffi.SessionStore) -> None:

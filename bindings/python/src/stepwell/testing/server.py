@@ -22,6 +22,7 @@ from typing import Any
 
 from .._record import Json
 from .. import tool_bugs
+from ..model import Model
 from . import script
 from .script import SECRET_NUMBERS, Hop, Segment
 
@@ -40,7 +41,7 @@ class MockLlm:
     it plays the secret numbers. It needs only Python::
 
         with MockLlm(calls(("get_weather", {"city": "Bergen"})), text("It rains.")) as mock:
-            agent = Agent(provider="openai-compatible", model="mock", base_url=mock.base_url, tools=[get_weather])
+            agent = Agent(mock.model, tools=[get_weather])
             assert agent.run_sync("How is the weather?").text == "It rains."
             assert mock.failures() == []
 
@@ -67,6 +68,11 @@ class MockLlm:
     def base_url(self) -> str:
         """The address to give the app, with ``/v1`` at its end."""
         return f"http://127.0.0.1:{self._server.server_address[1]}{self._server.prefix}/v1"
+
+    @property
+    def model(self) -> Model:
+        """The model to give an ``Agent``."""
+        return Model.openai_compatible("mock", base_url=self.base_url)
 
     def requests(self) -> list[Request]:
         """The requests so far, in the order they came."""
@@ -138,6 +144,11 @@ class MockLlmProgram:
         self.urls: dict[str, str] = addresses["urls"]
         """The address for each of the formats."""
         self._bugs = _ToolBugs(self.base_url, *self.urls.values())
+
+    @property
+    def model(self) -> Model:
+        """The model to give an ``Agent``, at the address that speaks OpenAI's chat completions."""
+        return Model.openai_compatible("mock", base_url=self.base_url)
 
     def _get(self, path: str) -> Any:
         with urllib.request.urlopen(self._root + path) as response:
