@@ -5,8 +5,7 @@ import dev.stepwell.*
 import kotlinx.coroutines.runBlocking
 
 fun main(arguments: Array<String>) = runBlocking {
-    val (url, key) = arguments.firstOrNull() to System.getenv("OPENAI_API_KEY")
-    val agent = Agent(Model.openai("gpt-4o-mini", key, url)) {
+    val agent = Agent(Model.openai("gpt-4o-mini", baseUrl = arguments.firstOrNull())) {
         limits { maxCost = 0.01 }
         tool("get_secret_number", "The secret number of a person.") {
             string("name")

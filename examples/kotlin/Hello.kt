@@ -9,8 +9,7 @@ import kotlinx.coroutines.runBlocking
 val numbers = mapOf("alice" to 42, "bob" to 7)
 
 fun main(arguments: Array<String>) = runBlocking {
-    val key = System.getenv("OPENAI_API_KEY")
-    val agent = Agent(Model.openai("gpt-5-mini", key, baseUrl = arguments.firstOrNull())) {
+    val agent = Agent(Model.openai("gpt-4o-mini", baseUrl = arguments.firstOrNull())) {
         tool("get_secret_number", "The secret number of a person.") {
             string("name")
             run { call -> numbers.getValue(call.string("name").lowercase()) }

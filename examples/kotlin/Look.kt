@@ -5,6 +5,6 @@ import kotlinx.coroutines.runBlocking
 
 fun main(arguments: Array<String>) = runBlocking {
     val (picture, url) = arguments.first() to arguments.getOrNull(1)
-    val agent = Agent(Model.openai("gpt-5-mini", System.getenv("OPENAI_API_KEY"), url))
+    val agent = Agent(Model.openai("gpt-4o-mini", baseUrl = url))
     println(agent.run("What is this?", image(picture)).text)
 }

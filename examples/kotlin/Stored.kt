@@ -9,9 +9,8 @@ import kotlinx.coroutines.runBlocking
 import ownstore.OwnStore
 
 fun main(arguments: Array<String>) = runBlocking {
-    val key = System.getenv("OPENAI_API_KEY")
     val database = sessionStore(OwnStore())
-    val agent = Agent(Model.openai("gpt-5-mini", key, arguments.firstOrNull())) { store(database) }
+    val agent = Agent(Model.openai("gpt-4o-mini", baseUrl = arguments.firstOrNull())) { store(database) }
     // What a process that was killed has left.
     agent.recover { turns -> turns.forEach { it.turn?.result() } }
     println(agent.conversation("diary").send("What have I said so far?").text)

@@ -7,7 +7,7 @@ import kotlinx.coroutines.runBlocking
 suspend fun token(anew: Boolean): String = if (anew) "new" else "old"
 
 fun main(arguments: Array<String>) = runBlocking {
-    val agent = Agent(Model.openai("gpt-5-mini", baseUrl = arguments.firstOrNull())) {
+    val agent = Agent(Model.openai("gpt-4o-mini", baseUrl = arguments.firstOrNull())) {
         instructions = "Answer in full sentences."
         credentials { request -> Authorization(token(request.rejected)) }
     }

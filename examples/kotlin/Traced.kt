@@ -11,8 +11,7 @@ class Printer : SpanSink {
 
 fun main(arguments: Array<String>) = runBlocking {
     traceTo(Printer())
-    val (url, key) = arguments.firstOrNull() to System.getenv("OPENAI_API_KEY")
-    val agent = Agent(Model.openai("gpt-5-mini", key, url)) {
+    val agent = Agent(Model.openai("gpt-4o-mini", baseUrl = arguments.firstOrNull())) {
         tool("get_secret_number", "The secret number of a person.") {
             string("name")
             run { call -> if (call.string("name").lowercase() == "alice") 42 else 7 }

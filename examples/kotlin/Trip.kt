@@ -8,8 +8,7 @@ import kotlinx.serialization.Serializable
 class Trip(val city: String, @Description("At least one.") val days: Int)
 
 fun main(arguments: Array<String>) = runBlocking {
-    val (url, key) = arguments.firstOrNull() to System.getenv("OPENAI_API_KEY")
-    val agent = Agent(Model.openai("gpt-5-mini", key, url))
+    val agent = Agent(Model.openai("gpt-4o-mini", baseUrl = arguments.firstOrNull()))
     val trip = agent.run<Trip>("Three days in Norway: where?").output
     println("${trip.days} days in ${trip.city}")
 }

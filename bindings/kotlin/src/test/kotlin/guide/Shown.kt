@@ -30,12 +30,12 @@ class Trip(
 @Serializable
 class Booking(val number: Int)
 
-fun booking(book: (city: String, days: Int) -> Int): Agent = Agent("openai:gpt-5-mini") {
+fun booking(book: (city: String, days: Int) -> Int): Agent = Agent("openai:gpt-4o-mini") {
     typedTool("book", "Books a trip.") { trip: Trip -> Booking(number = book(trip.city, trip.days)) }
 }
 
 fun asking(confirm: suspend (String) -> Boolean, send: suspend (String) -> String): Agent {
-    val agent = Agent("openai:gpt-5-mini") {
+    val agent = Agent("openai:gpt-4o-mini") {
         approver { call -> if (confirm("Run ${call.name}?")) Decision.Granted else Decision.Denied("not now") }
         tool("send_mail", "Sends a mail.") { requiresApproval = true; string("to"); run { call -> send(call.string("to")) } }
     }
@@ -43,7 +43,7 @@ fun asking(confirm: suspend (String) -> Boolean, send: suspend (String) -> Strin
 }
 
 fun shipping(city: String, choose: suspend (String) -> String?): Agent {
-    val agent = Agent("openai:gpt-5-mini") {
+    val agent = Agent("openai:gpt-4o-mini") {
         answerer { _, question ->
             val chosen = choose(question.message)
             if (chosen == null) UserAnswer.Declined("not now") else UserAnswer.Given(JsonPrimitive(chosen))
@@ -60,7 +60,7 @@ fun shipping(city: String, choose: suspend (String) -> String?): Agent {
 }
 
 fun trimming(): Agent {
-    val agent = Agent("openai:gpt-5-mini") {
+    val agent = Agent("openai:gpt-4o-mini") {
         limits { maxToolRounds = 5 }
         trimContext { overflow, _ -> Trimmed(overflow.newest(0.5)) }
     }
@@ -68,7 +68,7 @@ fun trimming(): Agent {
 }
 
 fun reading(log: (String, Throwable) -> Unit): Agent {
-    val agent = Agent("openai:gpt-5-mini") {
+    val agent = Agent("openai:gpt-4o-mini") {
         context = Dispatchers.IO
         onError { error -> log("a tool failed", error) }
         tool("read_file", "Reads a file.") { string("path"); run { call -> File(call.string("path")).readText() } }
@@ -78,7 +78,7 @@ fun reading(log: (String, Throwable) -> Unit): Agent {
 
 suspend fun recovering(show: (Event) -> Unit) {
     val opened = SqliteStore.open("app.db")
-    val agent = Agent("openai:gpt-5-mini") { store(opened) }
+    val agent = Agent("openai:gpt-4o-mini") { store(opened) }
     agent.recover { turns ->
         for (turn in turns.mapNotNull { it.turn }) turn.updates.collect { show(it) }
     }

@@ -16,7 +16,7 @@ class TracesTest {
             val running = program.redirectErrorStream(true).start()
             val said = running.inputStream.reader().readLines()
             assertEquals(0, running.waitFor(), said.joinToString("\n"))
-            val spans = listOf("chat gpt-5-mini", "chat gpt-5-mini", "execute_tool get_secret_number", "invoke_agent")
+            val spans = listOf("chat gpt-4o-mini", "chat gpt-4o-mini", "execute_tool get_secret_number", "invoke_agent")
             for (span in spans) assertTrue(said.any { it.startsWith("$span {") }, said.joinToString("\n"))
             val turn = said.first { it.startsWith("invoke_agent {") }
             assertTrue("\"gen_ai.provider.name\":\"openai\"" in turn && "Alice" !in turn, turn)
