@@ -11,9 +11,9 @@ def get_secret_number(name: str) -> int:
     return {"alice": 42, "bob": 7}[name.lower()]
 
 
-base_url = next(iter(sys.argv[1:]), None)
+model, limits = Model.openai("gpt-4o-mini", base_url=next(iter(sys.argv[1:]), None)), {"max_cost": 0.01}
 try:
-    agent = Agent(Model.openai("gpt-4o-mini", base_url=base_url), tools=[get_secret_number], limits={"max_cost": 0.01})
-    print("{0.text} It cost ${0.cost:.7f}.".format(agent.run_sync("What are Alice's and Bob's secret numbers?")))
+    result = Agent(model, tools=[get_secret_number], limits=limits).run_sync("What are Alice's and Bob's secret numbers?")
+    print(f"{result.text} It cost ${result.cost or 0:.7f}.")
 except LimitReachedError as stopped:
     print(stopped)

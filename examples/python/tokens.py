@@ -3,7 +3,7 @@
 import sys
 
 from stepwell import Agent, Model
-from stepwell.authorization import CredentialRequest
+from stepwell.callbacks import CredentialRequest
 
 
 async def token(request: CredentialRequest) -> str:

@@ -12,43 +12,8 @@ from typing import Any
 from conftest import THOROUGH
 
 from stepwell import Completed, Limits, StepwellError, TextMessageContent, Tool, ToolCallUpdate, ToolOutput
-from stepwell.machine import (
-    AgUiOptions,
-    AnswerDeclined,
-    AnswerGiven,
-    AnswerTool,
-    AskApproval,
-    AskUser,
-    Authorize,
-    ContextEntry,
-    ContextGuard,
-    CreateRun,
-    DecodeOutput,
-    DevicePolicy,
-    Effect,
-    GenerationSettings,
-    HookSpec,
-    HookSubject,
-    HookedAnswer,
-    HookedCall,
-    HookedRequest,
-    HookedResult,
-    JsonSchema,
-    OpenStream,
-    OutputType,
-    Outputs,
-    Persist,
-    RepeatLimit,
-    RetryPolicy,
-    RunConfig,
-    RunHook,
-    RunMachine,
-    RunTool,
-    TextOptions,
-    Timeouts,
-    TrimContext,
-    TurnOptions,
-)
+from stepwell.callbacks import AnswerDeclined
+from stepwell.machine import AgUiOptions, AnswerGiven, AnswerTool, AskApproval, AskUser, Authorize, ContextEntry, ContextGuard, CreateRun, DecodeOutput, DevicePolicy, Effect, GenerationSettings, HookSpec, HookSubject, HookedAnswer, HookedCall, HookedRequest, HookedResult, JsonSchema, OpenStream, OutputType, Outputs, Persist, RepeatLimit, RetryPolicy, RunConfig, RunHook, RunMachine, RunTool, TextOptions, Timeouts, TrimContext, TurnOptions
 from stepwell.updates import (
     AnswerDropped,
     CallKey,

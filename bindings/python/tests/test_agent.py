@@ -61,7 +61,7 @@ def agent_of(mock: MockLlm, *tools: Callable[..., object]) -> Conversation[Any, 
     return Agent(mock.model, tools=tools).conversation()
 
 
-async def settled(agent: Conversation[Any, Any], message: str = "Go") -> list[ToolCallUpdate]:
+async def settled(agent: Agent[Any, Any] | Conversation[Any, Any], message: str = "Go") -> list[ToolCallUpdate]:
     """The ends that the tool calls of a turn came to."""
     return [
         event
@@ -82,7 +82,7 @@ async def test_secret_numbers(mock_llm: Start) -> None:
     )
     results = {event.call.index: event.result for event in events if isinstance(event, ToolCallUpdate)}
     assert results == {0: ToolOutput("42"), 1: ToolOutput("7")}
-    assert agent.messages[-1].text == "Alice's number is 42, Bob's is 7"  # type: ignore[union-attr]
+    assert agent.messages[-1].text == "Alice's number is 42, Bob's is 7"
     assert [message["role"] for message in agent.messages.to_json()] == ["user", "assistant", "tool", "tool", "assistant"]
     assert mock.failures() == []
 
@@ -149,7 +149,7 @@ async def test_a_call_that_makes_no_sense_is_answered_and_not_run(
     assert isinstance(end.result, ToolFailure)
     assert end.result.kind is ToolFailureKind.REJECTED
     assert why in end.result.message
-    assert agent.messages[-1].text == "Sorry"  # type: ignore[union-attr]
+    assert agent.messages[-1].text == "Sorry"
     assert mock.failures() == []
 
 

@@ -22,8 +22,8 @@ Start = Callable[..., MockLlm]
 who = contextvars.ContextVar("who", default="nobody")
 
 
-def agent_of(mock: MockLlm, *tools: Callable[..., object], **settings: object) -> Conversation[Any, Any]:
-    return Agent(mock.model, tools=tools, **settings).conversation()  # type: ignore[arg-type]
+def agent_of(mock: MockLlm, *tools: Callable[..., object], **settings: Any) -> Conversation[Any, Any]:
+    return Agent(mock.model, tools=tools, **settings).conversation()
 
 
 def results(finished: Finished) -> list[str]:

@@ -37,7 +37,7 @@ async def ship(context: ToolContext[Any]) -> str:
     return f"it goes {await context.ask('How fast?', Literal['today', 'later'])}"
 
 
-def agent_of(model: MockLlm) -> Agent:
+def agent_of(model: MockLlm) -> Agent[Any, Any]:
     tools: list[Any] = [get_secret_number, send, ship]
     return Agent(model.model, tools=tools)
 

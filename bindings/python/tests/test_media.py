@@ -13,8 +13,7 @@ import pytest
 from conftest import MockLlm, calls, text
 
 from stepwell import Agent, MisuseError, ToolContext, audio, document, file, image, tool, video
-from stepwell.hooks import Parts
-from stepwell.media import ContentPart
+from stepwell.media import ContentPart, Parts
 
 Start = Callable[..., MockLlm]
 
@@ -23,7 +22,7 @@ URL = "data:image/png;base64," + base64.b64encode(PNG).decode()
 SHOWN = {"type": "image_url", "image_url": {"url": URL}}
 
 
-def agent(mock: MockLlm, *tools: Any) -> Agent:
+def agent(mock: MockLlm, *tools: Any) -> Agent[Any, Any]:
     return Agent(mock.model, tools=tools)
 
 
@@ -105,7 +104,7 @@ async def test_texts_and_media_are_sent_in_order(mock_llm: Start, pil: Image) ->
     await sharks.stream(image(PNG)).result()
     assert said(mock, 1) == [SHOWN]
     with pytest.raises(MisuseError, match="is of the type int"):
-        sharks.stream("Is", 5)  # type: ignore[arg-type]
+        sharks.stream("Is", 5)  # type: ignore[call-overload]
 
 
 async def test_what_the_provider_does_not_take_is_not_sent(mock_llm: Start) -> None:

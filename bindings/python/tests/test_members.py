@@ -23,17 +23,17 @@ from stepwell import (
     UserMessage,
     tool,
 )
+from stepwell.callbacks import ContextOverflow, NewRun, Trimmed
 from stepwell.device import Device
-from stepwell.machine import ContextGuard, NewRun, RegistryEvent, RunConfig, RunRegistry, TextOptions
+from stepwell.machine import ContextGuard, RegistryEvent, RunConfig, RunRegistry, TextOptions
 from stepwell.registry import RunStarted
-from stepwell.runner import ContextOverflow, Trimmed
 from stepwell.settings import AgentOptions, GenerationSettings, ModelSettings, RunOptions
 from stepwell.updates import PartialArguments, Success
 
 Start = Callable[..., MockLlm]
 
 
-def agent_of(mock: MockLlm, **settings: Any) -> Agent:
+def agent_of(mock: MockLlm, **settings: Any) -> Agent[Any, Any]:
     return Agent(mock.model, **settings)
 
 

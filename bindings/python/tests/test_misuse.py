@@ -45,7 +45,7 @@ from stepwell.testing import MockLlm as ScriptedLlm
 SECRET = "sk-secret"
 
 
-def agent(**settings: Any) -> Agent:
+def agent(**settings: Any) -> Agent[Any, Any]:
     return Agent(Model.openai_compatible("m", base_url="http://localhost"), **settings)
 
 
@@ -81,7 +81,7 @@ WRONG: list[tuple[Callable[[], object], str]] = [
     (lambda: Agent(3), "the model is of the type int; give a `Model`, or a string like"),  # type: ignore[call-overload]
     (lambda: Agent("gpt-5-mini"), "'gpt-5-mini' names no provider; write \"provider:model\""),
     (lambda: Model.openai("m", api_key=5), "`api_key` of `Model` is of the type int; give a string or a function"),  # type: ignore[arg-type]
-    (lambda: agent().run_sync("Hi", headers={"authorization": SECRET.encode()}), "`headers` of `Agent.stream` is of the type dict"),  # type: ignore[call-overload]
+    (lambda: agent().run_sync("Hi", headers={"authorization": SECRET.encode()}), "`headers` of `Agent.stream` is of the type dict"),  # type: ignore[dict-item]
     (lambda: agent(retry=3), "`retry` of `Agent` is of the type int; give RetryPolicy or a JSON object"),
     (lambda: agent(temperature="hot"), "`temperature` of `Agent` is of the type str; give float"),
     (lambda: agent(tools=3), "`tools` of `Agent` is of the type int"),
@@ -106,7 +106,7 @@ WRONG: list[tuple[Callable[[], object], str]] = [
     (lambda: ScriptedLlm("Hi"), "hop 0: 'Hi' is no answer of a model"),  # type: ignore[arg-type]
     (lambda: text(3), "`pieces` of `text` is of the type int"),  # type: ignore[arg-type]
     (lambda: calls("look"), "`asked` of `calls` is of the type str; give a tuple of str, any"),  # type: ignore[arg-type]
-    (lambda: agent().stream_sync(3), "`prompt` of `Agent.stream` is of the type int; give a text"),  # type: ignore[arg-type]
+    (lambda: agent().stream_sync(3), "`prompt` of `Agent.stream` is of the type int; give a text"),  # type: ignore[call-overload]
     (lambda: agent().conversation(3), "`id` of `Agent.conversation` is of the type int; give ThreadKey or str"),  # type: ignore[arg-type]
     (lambda: machine(thread_id=3), "`thread_id` of `RunMachine` is of the type int"),
     (lambda: machine().start(3), "`text` of `RunMachine.start` is of the type int"),  # type: ignore[arg-type]
@@ -186,9 +186,10 @@ async def test_what_belongs_to_a_process_is_not_copied(mock_llm: Callable[..., M
 def test_errors_reach_another_process(mock_llm: Callable[..., MockLlm]) -> None:
     mock = mock_llm({"status": 401, "error": "Incorrect API key provided"}, repeat=True)
     raised: list[StepwellError] = []
-    for call in (lambda: Agent("nobody:m").run_sync("Hi"), lambda: Agent(mock.model).run_sync("Hi")):
+    failing = [Agent("nobody:m"), Agent(mock.model)]
+    for each in failing:
         with pytest.raises(StepwellError) as caught:
-            call()
+            each.run_sync("Hi")
         raised.append(caught.value)
     for error in raised:
         there = pickle.loads(pickle.dumps(error))

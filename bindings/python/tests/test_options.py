@@ -9,9 +9,8 @@ import pytest
 from conftest import MockLlm, calls, text
 
 from stepwell import Agent, AuthenticationError, Conversation, Limits, MisuseError, Model, ToolFailedError, tool
-from stepwell.authorization import Authorization
+from stepwell.callbacks import Authorization, CredentialRequest, InstructionsRequest
 from stepwell.machine import GenerationSettings, RunConfig
-from stepwell.runner import CredentialRequest, InstructionsRequest
 from stepwell.sampling import with_sampling
 
 Start = Callable[..., MockLlm]

@@ -48,7 +48,7 @@ class Refused(TypedDict):
     why: str
 
 
-def agent(mock: MockLlm, **options: Any) -> Agent:
+def agent(mock: MockLlm, **options: Any) -> Agent[Any, Any]:
     return Agent(mock.model, **options)
 
 

@@ -11,7 +11,6 @@ from machines import at
 
 from stepwell import Agent, MisuseError, ThreadKey, ToolCallUpdate, tool
 from stepwell.device import Device
-from stepwell.hooks import Parts
 from stepwell.machine import (
     OpenStream,
     RunConfig,
@@ -22,6 +21,7 @@ from stepwell.machine import (
     redact_journal,
     replay_journal,
 )
+from stepwell.media import Parts
 from stepwell.providers import context_window, providers
 from stepwell.registry import DisposalFailed, Read, RunCompleted, RunContinued, RunStarted, StaleInput, Unread
 from stepwell.updates import ApiErrorKind, ApiFailure, Cancelled, Failed, LimitReached, MaxTokens, Success

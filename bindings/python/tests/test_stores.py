@@ -236,7 +236,7 @@ async def test_what_was_said_is_said_otherwise(mock_llm: Start, make: MakeStore,
     assert mock.failures() == []
 
 
-async def all_of(turn: Turn) -> list[Event]:
+async def all_of(turn: Turn[Any]) -> list[Event]:
     return [event async for event in turn.updates(raise_on_error=False)]
 
 

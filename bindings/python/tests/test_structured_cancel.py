@@ -46,20 +46,20 @@ def agent_of(mock: MockLlm, *tools: Any) -> Conversation[Any, Any]:
 SCRIPT: dict[str, Any] = {"steps": [{"text": "Wait."}, {"tool_call": {"name": "waits", "arguments": {}}}]}
 
 
-def said(agent: Agent) -> list[str]:
+def said(agent: Conversation[Any, Any]) -> list[str]:
     return [str(message["role"]) for message in agent.messages.to_json()]
 
 
-async def awaiting(turn: Turn) -> None:
+async def awaiting(turn: Turn[Any]) -> None:
     await turn.result()
 
 
-async def looping(turn: Turn) -> None:
+async def looping(turn: Turn[Any]) -> None:
     async for _ in turn:
         pass
 
 
-async def finishing(turn: Turn) -> None:
+async def finishing(turn: Turn[Any]) -> None:
     await turn._finish()
 
 

@@ -52,7 +52,7 @@ def get_secret_number(name: str) -> int:
     return {"alice": 42, "bob": 7}[name]
 
 
-def agent_of(base_url: str, *tools: Callable[..., object]) -> Agent:
+def agent_of(base_url: str, *tools: Callable[..., object]) -> Agent[Any, Any]:
     retry = RetryPolicy(first_delay=0.0, jitter=0.0)
     return Agent(Model.openai_compatible("mock", base_url=base_url), tools=tools, retry=retry)
 

@@ -38,7 +38,7 @@ def refuse() -> str:
 SCRIPT = calls(("look", {})), text("I see")
 
 
-def agent_of(mock: Any, *tools: Any, **options: Any) -> Agent:
+def agent_of(mock: Any, *tools: Any, **options: Any) -> Agent[Any, Any]:
     return Agent(mock.model, tools=tools or (look,), **options)
 
 
@@ -97,7 +97,7 @@ def test_a_test_does_not_miss_it(mock_llm: Start, start: type) -> None:
 
 
 def test_a_closed_model_hears_of_nothing_more() -> None:
-    from stepwell.runner import tool_bugs
+    from stepwell import tool_bugs
 
     before = list(tool_bugs.watchers)
     with PlainMockLlm(*SCRIPT):

@@ -11,7 +11,7 @@ import pytest
 from conftest import MockLlm, calls, text
 
 from stepwell import Agent, Question, Tool, ToolContext, ToolInvocation, tool
-from stepwell.machine import AnswerDeclined
+from stepwell.callbacks import AnswerDeclined
 from stepwell.updates import ToolPartialResult, ToolProgress
 
 Start = Callable[..., MockLlm]
@@ -42,7 +42,7 @@ def wait(context: ToolContext[None]) -> str:
     return f"{context.ask_sync('Sure?', bool)} {context.is_cancelled}"
 
 
-def agent_of(server: MockLlm, *tools: Tool[..., Any], **options: Any) -> Agent:
+def agent_of(server: MockLlm, *tools: Tool[..., Any], **options: Any) -> Agent[Any, Any]:
     return Agent(server.model, tools=tools, **options)
 
 

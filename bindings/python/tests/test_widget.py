@@ -15,7 +15,7 @@ from test_display import HOSTILE, Page, is_harmless
 
 from stepwell import Agent, MisuseError, ToolCallUpdate, ask_in_notebook, screens, show, tool
 from stepwell.display import TurnCard
-from stepwell.hooks import Parts
+from stepwell.media import Parts
 from stepwell.updates import ToolCallStatus
 from stepwell.widget import TurnWidget, WidgetScreen
 
@@ -81,7 +81,7 @@ async def wait() -> str:
     return ""
 
 
-def agent_of(mock: MockLlm, *tools: Any) -> Agent:
+def agent_of(mock: MockLlm, *tools: Any) -> Agent[Any, Any]:
     return Agent(mock.model, tools=tools, approver=ask_in_notebook)
 
 

@@ -9,8 +9,8 @@
     agent = Agent("openai:gpt-5-mini", tools=[get_secret_number])
     print(agent.run_sync("What are Alice's and Bob's secret numbers?").text)
 
-What is not here has a module: ``stepwell.settings``, ``stepwell.updates`` and the other messages in ``stepwell.messages``; hooks
-and stores of the app's own in ``stepwell.hooks``, ``stepwell.stores`` and ``stepwell.sessions``; ``stepwell.asgi`` for web servers,
+What is not here has a module: ``stepwell.settings``, ``stepwell.updates``, ``stepwell.callbacks`` and the other messages in
+``stepwell.messages``; hooks and stores of the app's own in ``stepwell.hooks``, ``stepwell.stores`` and ``stepwell.sessions``; ``stepwell.asgi`` for web servers,
 ``stepwell.testing`` for tests, ``stepwell.tracing`` for OpenTelemetry, ``stepwell.device`` for phones, and ``stepwell.machine``,
 which does no IO.
 """
@@ -22,6 +22,7 @@ from ._lazy import prepare as _prepare
 
 if TYPE_CHECKING:
     from .agent import Agent as Agent
+    from .callbacks import Decision as Decision, Question as Question, ToolInvocation as ToolInvocation
     from .conversation import Conversation as Conversation
     from .errors import (
         AuthenticationError as AuthenticationError,
@@ -50,7 +51,6 @@ if TYPE_CHECKING:
         TurnCancelledError as TurnCancelledError,
     )
     from .hooks import Hook as Hook
-    from .machine import Question as Question, ToolInvocation as ToolInvocation
     from .media import audio as audio, document as document, file as file, image as image, video as video
     from .messages import (
         AssistantMessage as AssistantMessage,
@@ -63,7 +63,6 @@ if TYPE_CHECKING:
     from .model import Model as Model
     from .questions import ask_in_notebook as ask_in_notebook
     from .result import TurnResult as TurnResult
-    from .runner import Decision as Decision
     from .screens import show as show
     from .sessions import MemoryStore as MemoryStore, SessionStore as SessionStore, SqliteStore as SqliteStore
     from .settings import Limits as Limits
@@ -87,6 +86,7 @@ _prepare()
 
 _MODULES = {
     "agent": "Agent",
+    "callbacks": "Decision Question ToolInvocation",
     "conversation": "Conversation",
     "errors": (
         "AuthenticationError BusyError ConnectionFailedError ContentFilterError ContextTooLongError Deferred "
@@ -95,13 +95,11 @@ _MODULES = {
         "ServerError StepwellError StoreError TimedOutError ToolError ToolFailedError TurnCancelledError"
     ),
     "hooks": "Hook",
-    "machine": "Question ToolInvocation",
     "media": "audio document file image video",
     "messages": "AssistantMessage SystemMessage ToolCall ToolResult Transcript UserMessage",
     "model": "Model",
     "questions": "ask_in_notebook",
     "result": "TurnResult",
-    "runner": "Decision",
     "screens": "show",
     "sessions": "MemoryStore SessionStore SqliteStore",
     "settings": "Limits",

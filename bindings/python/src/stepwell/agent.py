@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
 
 from ._definition import Definition
 from ._record import Json
+from ._types import Deps, Out
 from .arguments import as_json, names_arguments
 from .errors import MisuseError
 from .media import Content
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
     from .sync import SyncTurn
     from .turn import Turn
 
-Deps = TypeVar("Deps")
-Out = TypeVar("Out")
 T = TypeVar("T")
 U = TypeVar("U")
 D = TypeVar("D")

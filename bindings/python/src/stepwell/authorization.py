@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ._ffi.turns import CredentialRequest as CredentialRequest
 from .arguments import checks_fields
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
 
 from ._engine import Engine, Thread, random_key
 from ._record import Json
+from ._types import Deps, Out
 from .arguments import names_arguments
 from .errors import BusyError, told, translates
 from .media import Content, said
@@ -24,8 +25,6 @@ from .turn import Turn
 if TYPE_CHECKING:
     from .agent import Agent
 
-Deps = TypeVar("Deps")
-Out = TypeVar("Out")
 T = TypeVar("T")
 U = TypeVar("U")
 

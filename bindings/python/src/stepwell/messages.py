@@ -56,15 +56,13 @@ class UserMessage(_Message):
 
     role: ClassVar[str] = "user"
     """The role."""
-    content: str | Sequence[Mapping[str, Json]]
-    """A text; or parts in AG-UI's JSON, which ``image`` and the like make."""
+    content: str | Sequence[str | Mapping[str, Json]]
+    """A text; or texts and parts in AG-UI's JSON, which ``image`` and the like make."""
 
     @property
     def text(self) -> str:
         """The texts of the message."""
-        if isinstance(self.content, str):
-            return self.content
-        return "".join(str(part.get("text", "")) for part in self.content if part.get("type") == "text")
+        return _text(self.content)
 
     def _fields(self) -> dict[str, Json]:
         return {"content": self.content if isinstance(self.content, str) else [_part(part) for part in self.content]}
@@ -152,10 +150,15 @@ class ToolResult(_Message):
     """The role."""
     tool_call_id: str
     """The call's id."""
-    content: str | Sequence[Mapping[str, Json]] = ""
+    content: str | Sequence[str | Mapping[str, Json]] = ""
     """The result: a text, or parts."""
     error: str | None = None
     """Why the call failed; ``None`` if it did not."""
+
+    @property
+    def text(self) -> str:
+        """The texts of the result."""
+        return _text(self.content)
 
     def _fields(self) -> dict[str, Json]:
         content = self.content if isinstance(self.content, str) else [_part(part) for part in self.content]
@@ -187,6 +190,11 @@ class ActivityMessage(_Message):
     content: Json = None
     """The activity: any JSON."""
 
+    @property
+    def text(self) -> str:
+        """No text: an activity is shown in another form."""
+        return ""
+
     def _fields(self) -> dict[str, Json]:
         return {"activityType": self.activity_type, "content": self.content}
 
@@ -201,6 +209,11 @@ class UnknownMessage:
     """The message's id."""
     extra: Mapping[str, Json] = field(default_factory=dict, repr=False)
     """All other fields."""
+
+    @property
+    def text(self) -> str:
+        """No text that is known."""
+        return ""
 
     def to_json(self) -> dict[str, Json]:
         """Returns the message as AG-UI has it in JSON."""
@@ -301,5 +314,12 @@ def history_of(history: Iterable[Message]) -> list[dict[str, Json]]:
     return (history if isinstance(history, Transcript) else Transcript(history)).to_json()
 
 
-def _part(part: Mapping[str, Json]) -> dict[str, Json]:
+def _text(content: str | Sequence[str | Mapping[str, Json]]) -> str:
+    if isinstance(content, str):
+        return content
+    parts = map(_part, content)
+    return "".join(str(part.get("text", "")) for part in parts if part.get("type") == "text")
+
+
+def _part(part: str | Mapping[str, Json]) -> dict[str, Json]:
     return {"type": "text", "text": part} if isinstance(part, str) else dict(part)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic
 
 from ._engine import Engine, Thread
 from ._record import lift
+from ._types import Out
 from .errors import told
 from .stores import TurnKey
 from .turn import Turn
 
-Out = TypeVar("Out")
 
 
 @dataclass(frozen=True)

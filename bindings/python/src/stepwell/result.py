@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal
 
+from ._types import Out
 from .messages import AssistantMessage, Transcript
 
 if TYPE_CHECKING:
     from .outcomes import Finished, TokenUsage
 
-Out = TypeVar("Out")
 
 StopReason = Literal[
     "complete",

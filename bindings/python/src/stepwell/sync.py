@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from ._record import Json
+from ._types import Out
 from .arguments import names_arguments
 from .errors import MisuseError
 from .events import Completed, Event, Interrupt, TextMessageContent, ToolFailureKind
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger("stepwell")
 
 T = TypeVar("T")
-Out = TypeVar("Out")
 
 
 class _LoopThread:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 from ._ffi import stepwell_ffi as _ffi
 from ._ffi.turns import StoredTurn
 from ._record import Json, lift
+from ._types import Out
 from .arguments import as_json, names_arguments
 from .errors import MisuseError, StepwellError, error_of, told, translated
 from .events import Completed, Event, Interrupt, TextMessageContent, ToolFailureKind, lift_event
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from ._engine import Thread
     from .plot import TurnPlot
 
-Out = TypeVar("Out")
 T = TypeVar("T")
 
 
