@@ -6,7 +6,7 @@ import json
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
-from typing import Any, ClassVar, Union, overload
+from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 from ._record import Json
 from .errors import MisuseError
@@ -31,16 +31,26 @@ def _new_id() -> str:
 
 
 @dataclass(frozen=True)
-class _Message:
-    """What all messages have."""
+class Message:
+    """A message of a conversation; its subclasses are the cases, which ``match`` tells apart."""
 
-    role: ClassVar[str]
-    """The role, as AG-UI names it."""
+    _role: ClassVar[str]
     _: KW_ONLY
     id: str = field(default_factory=_new_id)
     """The message's id; a random one if left out."""
     extra: Mapping[str, Json] = field(default_factory=dict, repr=False)
     """The message's further fields in AG-UI's JSON, such as ``metadata``."""
+
+    @property
+    def role(self) -> str:
+        """The role, as AG-UI names it."""
+        return self._role
+
+    if TYPE_CHECKING:
+        # A property here would be the default of the fields with this name.
+        @property
+        def text(self) -> str:
+            """The text of the message; empty if it has none."""
 
     def _fields(self) -> dict[str, Json]:
         raise NotImplementedError
@@ -51,11 +61,10 @@ class _Message:
 
 
 @dataclass(frozen=True)
-class UserMessage(_Message):
+class UserMessage(Message):
     """What the user said: ``UserMessage("Hi")``, or texts and media in order."""
 
-    role: ClassVar[str] = "user"
-    """The role."""
+    _role: ClassVar[str] = "user"
     content: str | Sequence[str | Mapping[str, Json]]
     """A text; or texts and parts in AG-UI's JSON, which ``image`` and the like make."""
 
@@ -69,11 +78,10 @@ class UserMessage(_Message):
 
 
 @dataclass(frozen=True)
-class SystemMessage(_Message):
+class SystemMessage(Message):
     """An instruction in the conversation, in addition to the agent's own."""
 
-    role: ClassVar[str] = "system"
-    """The role."""
+    _role: ClassVar[str] = "system"
     text: str
     """The instruction."""
 
@@ -85,8 +93,7 @@ class SystemMessage(_Message):
 class DeveloperMessage(SystemMessage):
     """A ``SystemMessage`` with the role that some providers name ``developer``."""
 
-    role: ClassVar[str] = "developer"
-    """The role."""
+    _role: ClassVar[str] = "developer"
 
 
 @dataclass(frozen=True)
@@ -127,11 +134,10 @@ class ToolCall:
 
 
 @dataclass(frozen=True)
-class AssistantMessage(_Message):
+class AssistantMessage(Message):
     """What the model said, and the calls that it asked for."""
 
-    role: ClassVar[str] = "assistant"
-    """The role."""
+    _role: ClassVar[str] = "assistant"
     text: str = ""
     """The text; empty if the model only asked for calls."""
     tool_calls: Sequence[ToolCall] = ()
@@ -143,11 +149,10 @@ class AssistantMessage(_Message):
 
 
 @dataclass(frozen=True)
-class ToolResult(_Message):
+class ToolResult(Message):
     """The result of a call, for the model."""
 
-    role: ClassVar[str] = "tool"
-    """The role."""
+    _role: ClassVar[str] = "tool"
     tool_call_id: str
     """The call's id."""
     content: str | Sequence[str | Mapping[str, Json]] = ""
@@ -167,11 +172,10 @@ class ToolResult(_Message):
 
 
 @dataclass(frozen=True)
-class ReasoningMessage(_Message):
+class ReasoningMessage(Message):
     """The model's reasoning, as far as the provider shows it."""
 
-    role: ClassVar[str] = "reasoning"
-    """The role."""
+    _role: ClassVar[str] = "reasoning"
     text: str = ""
     """The reasoning."""
 
@@ -180,11 +184,10 @@ class ReasoningMessage(_Message):
 
 
 @dataclass(frozen=True)
-class ActivityMessage(_Message):
+class ActivityMessage(Message):
     """What an AG-UI agent shows of its work."""
 
-    role: ClassVar[str] = "activity"
-    """The role."""
+    _role: ClassVar[str] = "activity"
     activity_type: str
     """The kind of activity, in the agent's words."""
     content: Json = None
@@ -200,37 +203,25 @@ class ActivityMessage(_Message):
 
 
 @dataclass(frozen=True)
-class UnknownMessage:
+class UnknownMessage(Message):
     """A message of a role that this version does not know."""
 
-    role: str
+    unknown_role: str
     """The role."""
-    id: str
-    """The message's id."""
-    extra: Mapping[str, Json] = field(default_factory=dict, repr=False)
-    """All other fields."""
+
+    @property
+    def role(self) -> str:
+        """The role."""
+        return self.unknown_role
 
     @property
     def text(self) -> str:
         """No text that is known."""
         return ""
 
-    def to_json(self) -> dict[str, Json]:
-        """Returns the message as AG-UI has it in JSON."""
-        return {"id": self.id, "role": self.role, **self.extra}
+    def _fields(self) -> dict[str, Json]:
+        return {}
 
-
-Message = Union[
-    UserMessage,
-    AssistantMessage,
-    ToolResult,
-    SystemMessage,
-    DeveloperMessage,
-    ReasoningMessage,
-    ActivityMessage,
-    UnknownMessage,
-]
-"""A message of a conversation."""
 
 _TEXTS: dict[str, Any] = {"system": SystemMessage, "developer": DeveloperMessage, "reasoning": ReasoningMessage}
 
@@ -264,7 +255,7 @@ class Transcript(Sequence[Message]):
     def __init__(self, messages: Iterable[Message] = ()) -> None:
         self._messages = tuple(messages)
         for message in self._messages:
-            if not isinstance(message, (_Message, UnknownMessage)):
+            if not isinstance(message, Message):
                 raise MisuseError(
                     f"a message of a `Transcript` is of the type {type(message).__name__}",
                     "give a `UserMessage` and the like; `Transcript.from_json` reads AG-UI's JSON",
