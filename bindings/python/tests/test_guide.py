@@ -9,7 +9,7 @@ from typing import Annotated
 from hypothesis import given
 from pydantic import BaseModel, Field
 
-from stepwell import Agent, Completed, Decision, ToolInvocation, tool
+from stepwell import Agent, Completed, Decision, MemoryStore, ThreadKey, ToolInvocation, tool
 from stepwell.testing import text
 from stepwell.testing.strategies import event_sequences
 from stepwell.updates import Event
@@ -48,6 +48,13 @@ async def ask(call: ToolInvocation) -> Decision:
     return True if await confirm(f"Run {call.name}?") else "not now"
 
 agent = Agent("openai:gpt-5-mini", tools=[book], approver=ask)
+
+store = MemoryStore()
+
+
+async def answer(user: str, chat: str, said: str) -> str:
+    conversation = agent.conversation(ThreadKey(chat, room=user), store=store)
+    return (await conversation.send(said)).text
 
 
 def test_a_trip_is_described() -> None:

@@ -43,13 +43,13 @@ def agent(model):
     return Agent(model.model, tools=tools, approver=ask_in_notebook)
 
 def last_result(finished):
-    return finished.messages[-2]["content"]
+    return finished.messages[-2].text
 '''
-AWAITED = 'print("awaited:", last_result(await show(agent(shop).stream("Buy").result())))'
+AWAITED = 'print("awaited:", last_result(await show(agent(shop).stream("Buy"))))'
 BEGUN = 'shown = show(agent(shop).stream("Buy"))\nshown'
 LATER = 'print("later:", last_result(await shown))\nshown.turn.plot()'
-SLOW = 'print("slow:", (await show(agent(bench).stream("Go").result())).text)'
-BLOCKED = 'print("sync:", show(agent(shop).stream_sync("Buy")).outcome)'
+SLOW = 'print("slow:", (await show(agent(bench).stream("Go"))).text)'
+BLOCKED = 'print("sync:", show(agent(shop).stream_sync("Buy")).stop_reason)'
 
 
 @pytest.fixture(scope="module")
