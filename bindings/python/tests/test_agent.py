@@ -123,7 +123,7 @@ async def test_the_model_is_told_that_a_tool_raised_and_not_what(mock_llm: Start
         raise ToolError("not on Sundays")
 
     mock = mock_llm(calls(("breaks", {}), ("refuses", {})), text("I see"))
-    ends = {update.name: update.result for update in await settled(agent_of(mock, breaks, refuses))}
+    ends = {update.name: update.result for update in await settled(Agent(mock.model, tools=[breaks, refuses], on_tool_error="hide"))}
     assert ends["breaks"] == ToolFailure(ToolFailureKind.PANICKED, HIDDEN)
     assert ends["refuses"] == ToolFailure(ToolFailureKind.ERROR, "not on Sundays")
     shown = [message["content"] for message in mock.requests()[1]["body"]["messages"] if message["role"] == "tool"]

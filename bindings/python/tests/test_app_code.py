@@ -67,14 +67,14 @@ SAID = ["SystemExit: 2", "SystemExit: bye", "Gone: away", "RuntimeError: the too
 
 async def test_whatever_a_tool_raises_ends_that_call_only(mock_llm: Start) -> None:
     mock = mock_llm(calls(*((name, {}) for name in RAISES)), text("I see"))
-    agent = agent_of(mock, parse, leaves, goes, stops, fine, tool_errors="show")
+    agent = agent_of(mock, parse, leaves, goes, stops, fine, on_tool_error="show")
     finished = await agent.stream("Go")._finish()
     assert (finished.outcome, results(finished)) == (Success(), SAID)
 
 
 def test_in_a_plain_loop_too_and_later_turns_go_on(mock_llm: Start) -> None:
     mock = mock_llm(calls(*((name, {}) for name in RAISES)), text("I see"), repeat=True)
-    agent = agent_of(mock, parse, leaves, goes, stops, fine, tool_errors="show")
+    agent = agent_of(mock, parse, leaves, goes, stops, fine, on_tool_error="show")
     for _ in range(2):
         finished = agent.stream_sync("Go")._finish()
         assert finished.outcome == Success()

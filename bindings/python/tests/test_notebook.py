@@ -70,7 +70,7 @@ agent = Agent(model.model)
 finished = show(agent.stream_sync("Go"))
 finished
 """
-    cells = [first, 'await show(conversation.stream("Go"))', "finished", 'show(agent.stream_sync("Go"))', "model.close()"]
+    cells = [first, 'await show(agent.stream("Go"))', "finished", 'show(agent.stream_sync("Go"))', "model.close()"]
     made = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(each) for each in cells])  # type: ignore[no-untyped-call]
     NotebookClient(made, timeout=None, kernel_name="python3").execute()
     drawn = [[output["data"].get("text/markdown") for output in each.outputs] for each in made.cells]

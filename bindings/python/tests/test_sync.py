@@ -164,7 +164,8 @@ def test_a_turn_that_would_wait_for_itself_is_refused(mock_llm: Start) -> None:
             caught.append(error)
             raise
 
-    agent_of(mock_llm(calls(("ask", {})), text("Done")), ask).send_sync("Go")
+    with pytest.raises(MisuseError):
+        agent_of(mock_llm(calls(("ask", {})), text("Done")), ask).send_sync("Go")
     (error,) = caught
     assert "it would wait for itself" in error.message and "await `run` or `send`" in error.advice
 

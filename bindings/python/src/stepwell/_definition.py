@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from . import tool_bugs
 from ._ffi import stepwell_ffi as _ffi
 from ._ffi.config import AgUiOptions, ContextGuard, DevicePolicy, Limits, OutputType, RetryPolicy, RunConfig, TextOptions, Timeouts
 from .errors import MisuseError
@@ -139,7 +140,7 @@ class Definition:
             self.model.key_and_source()[1],
             self.instructions_source,
             given.get("hooks", ()),
-            given.get("tool_errors", "hide"),
+            given.get("on_tool_error") or tool_bugs.default_for(self.model.base_url),
             self.model.base_url,
         )
 

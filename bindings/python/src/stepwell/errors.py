@@ -195,7 +195,7 @@ def error_of(problem: Problem, provider: str | None, result: TurnResult[Any] | N
 class ToolError(Exception):
     """Raised by a tool that cannot do its work: the model is shown just the message, and can continue.
 
-    For any other exception the model learns only that the tool failed: see ``Agent(tool_errors=…)``.
+    For any other exception the model learns only that the tool failed: see ``Agent(on_tool_error=…)``.
     """
 
 

@@ -145,10 +145,10 @@ class AgentOptions(ModelSettings, total=False):
     when_busy: Literal["fail", "cancel"]
     """What happens to a message while another turn of its conversation is under way: its turn fails at once with
     ``BusyError``, or the other turn is cancelled."""
-    tool_errors: ToolErrors
+    on_tool_error: ToolErrors
     """What becomes of an exception in a tool that is no ``ToolError``: ``hide`` tells the model that the tool failed and
     nothing of the exception, ``show`` shows it the type and the text, ``raise`` stops the turn and raises the exception
-    where the turn is awaited or looped over."""
+    where the turn is awaited or looped over. If left out, ``hide``; ``raise`` with a model of ``stepwell.testing``."""
     client: HttpClient | None
     """Sends the requests with the app's own HTTP client, such as an ``httpx.AsyncClient``, on the event loop that the run
     was begun on."""

@@ -47,7 +47,8 @@ class MockLlm:
 
     With ``repeat`` the script starts over with each message of the user, so that any number of conversations can play
     it. A request that the provider would refuse, such as one where a tool call is not answered, gets its error, and is
-    among the ``failures``.
+    among the ``failures``. An exception in a tool, other than ``ToolError``, is raised where the run is awaited: say
+    ``Agent(…, on_tool_error="hide")`` for the model to be told, as it is in production.
 
     The address has a random word. A request without it gets a 404, takes no hop and is not kept: an app that still
     tries a server which is gone, and whose port this one got, disturbs no script.
@@ -197,6 +198,7 @@ class _ToolBugs:
         self.lines: list[str] = []
         self._base_urls = base_urls
         tool_bugs.watchers.append(self._saw)
+        tool_bugs.mocks.extend(base_urls)
 
     def _saw(self, base_url: str | None, tool: str, error: BaseException) -> None:
         if base_url in self._base_urls:
@@ -205,6 +207,8 @@ class _ToolBugs:
     def close(self) -> None:
         if self._saw in tool_bugs.watchers:
             tool_bugs.watchers.remove(self._saw)
+            for each in self._base_urls:
+                tool_bugs.mocks.remove(each)
 
 
 class _Server(socketserver.TCPServer):
