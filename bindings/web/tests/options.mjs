@@ -52,6 +52,28 @@ export async function options(stepwell) {
     check("it has the agent's key", requests.every(({ headers }) => headers.get("authorization") === "Bearer mine"));
   }
   {
+    const pay = { name: "pay", description: "Pays.", requiresApproval: true, execute: (_, { ask }) => ask("How much?").then(({ value }) => value) };
+    const { agent: one, requests } = agent([calls("pay"), says("Paid."), calls("pay"), says("No.")].map((body) => answer(body)), { tools: [pay] });
+    await one.send("Pay", { approver: () => true, answerer: () => "seven" });
+    await one.send("Pay");
+    const told = requests.filter((_, at) => at % 2 === 1).map(({ body }) => body.messages.at(-1).content);
+    check(`who is asked is of the run: ${told}`, told[0] === "seven" && /no way to ask/.test(told[1]));
+  }
+  {
+    // What becomes of the options afterwards is nothing to the agent.
+    const work = { name: "work", description: "Works.", execute: () => 1 };
+    const [tools, settings, headers] = [[work], { temperature: 0 }, { "x-team": "blue" }];
+    const requests = [];
+    const fetch = async (_, { headers, body }) => (requests.push({ headers: new Map(headers), body: JSON.parse(body) }), answer(says("Yes.")));
+    const one = new Agent({ model: { ...model, headers }, tools, settings, fetch });
+    tools.pop();
+    settings.temperature = 1;
+    headers["x-team"] = "red";
+    await one.run("Hello");
+    const [{ body, headers: sent }] = requests;
+    check("an agent stays as it was made", body.tools.length === 1 && body.temperature === 0 && sent.get("x-team") === "blue");
+  }
+  {
     const asked = [];
     const credentials = async (request) => {
       asked.push(request);

@@ -25,13 +25,15 @@ export async function shared({ Agent, tool }) {
   const wrong = [];
   const check = (what, holds) => holds || wrong.push(`a shared agent: ${what}`);
   const requests = [];
-  /** Answers with the user's name, by way of a tool, in any order. */
+  /** Answers with the user's name, to every fourth user by way of a tool, in any order. */
+  const asksTool = (name) => Number(name.slice(5)) % 4 === 0;
   const fetch = async (_, { body }) => {
     const messages = JSON.parse(body).messages;
     requests.push(messages);
     for (let turns = requests.length % 7; turns > 0; turns -= 1) await new Promise(setImmediate);
     const last = messages.at(-1);
-    return answer(last.role === "tool" ? says(`Hello, ${last.content}.`) : calls("who_am_i"));
+    const name = last.role === "tool" ? last.content : last.content.slice(5);
+    return answer(last.role === "user" && asksTool(name) ? calls("who_am_i") : says(`Hello, ${name}.`));
   };
   const whoAmI = tool({ name: "who_am_i", description: "The user.", execute: (_, { deps }) => deps.user });
   const agent = new Agent({ model, fetch, clock: clock(), instructions: "Greet.", tools: [whoAmI] });
@@ -43,9 +45,9 @@ export async function shared({ Agent, tool }) {
     const results = await Promise.all(runs.map((user) => agent.run(`I am ${user}`, { deps: { user } })));
     check("each run has its own answer", results.every(({ output }, at) => output === `Hello, ${runs[at]}.`));
     check("none is cancelled", results.every(({ stopReason }) => stopReason === "success"));
-    check("no request has two users", requests.length === 2 * runs.length && requests.every((messages) => names(messages).size === 1));
+    check("no request has two users", requests.length === runs.length + runs.filter(asksTool).length && requests.every((messages) => names(messages).size === 1));
     check("nor an earlier turn", requests.every((messages) => messages.length <= 4));
-    check("nor a result", results.every(({ messages }) => names(messages).size === 1 && messages.length === 4));
+    check("nor a result", results.every(({ messages }) => names(messages).size === 1 && messages.length <= 4));
     check("no turn is kept", agent.inUse.turns === 0 && agent.inUse.conversations === 0);
   }
   requests.length = 0;
@@ -56,8 +58,8 @@ export async function shared({ Agent, tool }) {
       return conversation.messages;
     });
     const all = await Promise.all(talks);
-    check("each conversation has all of its own", all.every((messages) => messages.length === 4 * TURNS && names(messages).size === 1));
-    check("and its requests have that alone", requests.length === 2 * USERS * TURNS && requests.every((messages) => names(messages).size === 1));
+    check("each conversation has all of its own", all.every((messages) => messages.length >= 2 * TURNS && names(messages).size === 1));
+    check("and its requests have that alone", requests.length === TURNS * (USERS + users.filter(asksTool).length) && requests.every((messages) => names(messages).size === 1));
   }
   requests.length = 0;
   {
@@ -66,7 +68,7 @@ export async function shared({ Agent, tool }) {
     const kept = agent.conversation("kept");
     await kept.send("I am user-1", { deps: { user: "user-1" } });
     await collected(() => agent.inUse.conversations - 1);
-    check("one in use is found again", agent.conversation("kept").messages.length === 4 && agent.conversation("kept").id === kept.id);
+    check("one in use is found again", agent.conversation("kept").messages.length === 2 && agent.conversation("kept").id === kept.id);
     check("as it is", agent.conversation("kept", { history: [] }).messages === kept.messages);
   }
   return wrong;
