@@ -50,6 +50,18 @@ class MembersTest {
     }
 
     @Test
+    fun anAgentIsTheSameWithAnotherModel() = runBlocking {
+        MockLlm(MockLlm.text("One")).use { first ->
+            MockLlm(MockLlm.text("Two")).use { second ->
+                val agent = agentOf(first) { instructions = "Be kind." }
+                val other = agent.withModel(second.model)
+                assertEquals("Two" to "One", other.run("Hi").text to agent.run("Hi").text)
+                assertContains(second.requests().single().toString(), "Be kind.")
+            }
+        }
+    }
+
+    @Test
     fun aBackendMakesTheIdsOfTheRuns() = runBlocking {
         MockLlm(MockLlm.text("Hello")).use { mock ->
             val created = mutableListOf<NewRun>()

@@ -111,6 +111,33 @@ class StoresTest {
         }
     }
 
+    /** What a process has let go of, another one finds in the store. */
+    @Test
+    fun anUnfinishedTurnIsRecovered() = everyStore { store ->
+        MockLlm(MockLlm.call("number", "{}"), MockLlm.text("It is 42")).use { mock ->
+            val old = Agent(mock.model) {
+                store(store)
+                tool("number", "The number.") { run { throw ToolException.Deferred() } }
+            }
+            val left = old.conversation("thread").stream("What is the number?")
+            val collecting = async { left.updates.toList() }
+            left.rested()
+            left.suspend()
+            collecting.await()
+
+            val found = agentOf(mock, store).recover { turns ->
+                val recovered = turns.single()
+                val turn = requireNotNull(recovered.turn)
+                val result = async { turn.result() }
+                val call = turn.messages().filterIsInstance<AssistantMessage>().single().toolCalls.single()
+                turn.resolveCall(call.id, "42")
+                recovered.key.thread to result.await().text
+            }
+            assertEquals(thread to "It is 42", found)
+            assertTrue(agentOf(mock, store).recover { it.isEmpty() })
+        }
+    }
+
     /** The agent has no store; each conversation brings its own. */
     @Test
     fun aConversationHasAStoreOfItsOwn() = everyStore { store ->
