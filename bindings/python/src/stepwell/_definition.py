@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from . import tool_bugs
 from ._ffi import stepwell_ffi as _ffi
-from ._ffi.config import AgUiOptions, ContextGuard, DevicePolicy, Limits, OutputType, RetryPolicy, RunConfig, TextOptions, Timeouts
 from .errors import MisuseError
 from .model import Model
 from .options import generation_settings, plain_settings
@@ -16,6 +15,7 @@ from .output import TypedOutput
 from .tools import Tool, as_tool
 
 if TYPE_CHECKING:
+    from ._ffi.config import OutputType, RunConfig
     from .runner import TurnRunner
     from .sessions import SessionStore
 
@@ -60,6 +60,8 @@ class Definition:
 
     def config(self) -> tuple[RunConfig, Any]:
         """Returns the configuration, and the function that gives the keys, if there is one."""
+        from ._ffi.config import AgUiOptions, ContextGuard, DevicePolicy, Limits, RetryPolicy, RunConfig, TextOptions, Timeouts
+
         given, model = self.given, self.model
         key, source = model.key_and_source()
         typed = self.typed

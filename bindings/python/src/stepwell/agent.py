@@ -14,7 +14,6 @@ from ._types import Deps, Out
 from .arguments import as_json, names_arguments
 from .errors import MisuseError
 from .media import Content
-from .messages import Message
 from .model import Model
 from .options import AgentOptions, RunOptions, Unpack, checked
 from .tools import Tool
@@ -22,6 +21,7 @@ from .tools import Tool
 if TYPE_CHECKING:
     from ._engine import Engine
     from .conversation import Conversation
+    from .messages import Message
     from .prompt import Prompt
     from .recovery import Recovered
     from .result import TurnResult

@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections.abc
 import dataclasses
 import difflib
+import functools
 import importlib
 import inspect
 import json
@@ -18,22 +19,32 @@ from typing import Any, Literal, TypeVar, Union
 from .errors import MisuseError, StepwellError
 
 _LOADED_LATE: dict[str, str] = {
+    "AgUiOptions": "config",
     "Answerer": "runner",
     "Approver": "runner",
+    "ContextGuard": "config",
     "Conversation": "conversation",
+    "DevicePolicy": "config",
+    "GenerationSettings": "config",
     "Hook": "hooks",
     "HttpClient": "transport",
     "InstructionsSource": "runner",
     "JournalSink": "journals",
+    "Limits": "config",
+    "Message": "messages",
     "Model": "model",
+    "ModelPrice": "config",
     "Prompt": "prompt",
     "Recovered": "recovery",
+    "RetryPolicy": "config",
     "RunRegistry": "registry",
     "RunSource": "runner",
     "SessionStore": "sessions",
     "Store": "stores",
     "SyncTurn": "sync",
+    "TextOptions": "config",
     "ThreadKey": "stores",
+    "Timeouts": "config",
     "Trimmer": "runner",
     "Turn": "turn",
     "TurnResult": "result",
@@ -57,8 +68,12 @@ C = TypeVar("C", bound=type)
 def checks_fields(cls: C) -> C:
     """Makes a future dataclass of settings refuse values that do not fit. Its numbers are finite, and not negative."""
 
+    @functools.cache
+    def hints_of_fields() -> dict[str, Any]:
+        return typing.get_type_hints(cls)
+
     def check_all(self: Any) -> None:
-        hints = typing.get_type_hints(cls)
+        hints = hints_of_fields()
         for name, hint in hints.items():
             value = getattr(self, name)
             check(f"`{cls.__name__}.{name}`", value, hint)

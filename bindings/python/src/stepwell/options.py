@@ -9,8 +9,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from ._ffi import stepwell_ffi as _ffi
-from ._ffi.config import AgUiOptions, ContextGuard, DevicePolicy, GenerationSettings, Limits, ModelPrice, RetryPolicy
-from ._ffi.config import TextOptions, Timeouts
 from ._record import Json
 from ._settings import JsonSchema, lower_tool
 from .arguments import LazyNames, check
@@ -20,6 +18,8 @@ from .tool_bugs import ToolErrors
 from .tools import Tool, as_tool
 
 if TYPE_CHECKING:
+    from ._ffi.config import AgUiOptions, ContextGuard, DevicePolicy, GenerationSettings, Limits, ModelPrice
+    from ._ffi.config import RetryPolicy, TextOptions, Timeouts
     from .hooks import Hook
     from .journals import JournalSink
     from .model import Model
@@ -163,18 +163,20 @@ class AgentOptions(ModelSettings, total=False):
     share."""
 
 
-_GROUPS: dict[str, type] = {
-    "limits": Limits,
-    "retry": RetryPolicy,
-    "timeouts": Timeouts,
-    "device": DevicePolicy,
-    "context_guard": ContextGuard,
-    "text_options": TextOptions,
-    "ag_ui": AgUiOptions,
-    "price": ModelPrice,
-    "settings": GenerationSettings,
+_GROUPS: dict[str, str] = {
+    "limits": "Limits",
+    "retry": "RetryPolicy",
+    "timeouts": "Timeouts",
+    "device": "DevicePolicy",
+    "context_guard": "ContextGuard",
+    "text_options": "TextOptions",
+    "ag_ui": "AgUiOptions",
+    "price": "ModelPrice",
+    "settings": "GenerationSettings",
 }
 """The options that are one value of several fields, or a mapping with these."""
+
+_late = LazyNames()
 
 _PLAIN = frozenset(ModelSettings.__annotations__) - {"settings"}
 
@@ -219,14 +221,14 @@ def _meant(unknown: str, kind: type) -> str:
     if near:
         return f"give `{near[0]}`, if that is meant"
     for name, group in _GROUPS.items():
-        fields = {field.name for field in dataclasses.fields(group)}
+        fields = {field.name for field in dataclasses.fields(_late[group])}
         if name in names and unknown in fields:
             return f"give `{name}={{\"{unknown}\": …}}`, if that is meant"
     return f"give one of {', '.join(f'`{name}`' for name in names)}"
 
 
 def _group(where: str, name: str, value: Mapping[str, Any]) -> Any:
-    group = _GROUPS[name]
+    group = _late[_GROUPS[name]]
     if name == "settings":
         return value
     known = [field.name for field in dataclasses.fields(group)]
@@ -240,7 +242,7 @@ def plain_settings(given: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the settings for the model's answers among the options, as plain keywords."""
     settings: dict[str, Any] = {}
     whole = given.get("settings")
-    if isinstance(whole, GenerationSettings):
+    if whole is not None and not isinstance(whole, Mapping):
         for field in dataclasses.fields(whole):
             default = field.default if field.default is not dataclasses.MISSING else {}
             if (value := getattr(whole, field.name)) != default:
@@ -255,6 +257,8 @@ def plain_settings(given: Mapping[str, Any]) -> dict[str, Any]:
 
 def generation_settings(plain: Mapping[str, Any], model: Model) -> GenerationSettings:
     """Returns plain settings in the form of the library's configuration; ``model`` decides the names of some."""
+    from ._ffi.config import GenerationSettings
+
     rest = {name: value for name, value in plain.items() if name not in SAMPLING}
     if "max_tokens" in rest:
         rest["max_output_tokens"] = rest.pop("max_tokens")

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any, Literal, Union
 
 from . import scalars
 from ._record import Json
-from .config import OutputType
-from .result import TurnResult, result_of
 from .schema import from_json, own_doc, schema_of
 
 if TYPE_CHECKING:
     from .outcomes import Finished
+    from .result import TurnResult
 
 LONGEST = 64
 
@@ -23,6 +22,8 @@ class TypedOutput:
     """The type of an answer: the request to the model, and the code that reads the answer."""
 
     def __init__(self, hint: Any) -> None:
+        from .config import OutputType
+
         if isinstance(hint, (list, tuple)):
             # `[Trip, str]`, as others write a union.
             hint = Union[tuple(hint)]
@@ -43,10 +44,12 @@ class TypedOutput:
 
     def read(self, value: Json) -> Any:
         """Returns the value of the type; raises ``TypeError`` or ``ValueError`` with what does not fit."""
-        return value if isinstance(self._hint, OutputType) else from_json(self._hint, value)
+        return value if self._hint is self.asked else from_json(self._hint, value)
 
     def result(self, finished: Finished) -> TurnResult[Any]:
         """Returns the turn with its answer as a value of the type."""
+        from .result import result_of
+
         if finished.output is None:
             return result_of(finished, None, is_text=self.is_text)
         return result_of(finished, self.read(finished.output), is_text=False)
