@@ -4,6 +4,7 @@ import { answer } from "./answers.js";
 import { NoInstructions } from "./credentials.js";
 import type { StoredTurn, Writer } from "./durable.js";
 import { misuse, StepwellError } from "./error.js";
+import { EventQueue } from "./event-queue.js";
 import { messageOf, type Prompt } from "./media.js";
 import type { RunMachine } from "./machine.js";
 import { changed, type DeepPartial } from "./output.js";
@@ -64,14 +65,11 @@ const STOPPED = { kind: "cancelled", message: "the turn was stopped", advice: "s
 export class Turn<T = string> implements AsyncIterable<RunEvent> {
   #machine: RunMachine | undefined;
   #writer: Writer | undefined;
-  #events: RunEvent[] = [];
+  #events = new EventQueue();
   /** The event that ends the turn, until its end is stored. */
   #last: RunEvent | undefined;
-  /** Whether a loop takes the events. */
-  #isRead = false;
   /** Whether a question of an AG-UI agent came that no loop saw. */
   #isAsked = false;
-  #waiting: (() => void)[] = [];
   #work = new Map<string, AbortController>();
   #calls = new Map<string, CallKey>();
   /** The tools that wait for the user, by their questions. */
@@ -113,7 +111,7 @@ export class Turn<T = string> implements AsyncIterable<RunEvent> {
     this.signal?.addEventListener("abort", this.cancel);
     if (this.signal?.aborted) this.cancel();
     try {
-      const warn = (message: string) => this.#show({ type: "warning", message });
+      const warn = (message: string) => this.#events.add({ type: "warning", message });
       const trouble = (error: StoreError | undefined) => (this.#trouble = error);
       const run = make({ warn, trouble, signal: this.#stop.signal });
       if (run instanceof Promise) run.then((run) => this.#start(run), (error) => this.#notBegun(error));
@@ -171,22 +169,12 @@ export class Turn<T = string> implements AsyncIterable<RunEvent> {
   }
 
   /** The events. One loop at a time takes them; elsewhere, wait for the end by `result`. */
-  async *[Symbol.asyncIterator](): AsyncGenerator<RunEvent, void, void> {
-    if (this.#isRead) throw misuse("another loop takes the events of this turn", "read them in one loop, and wait for the end elsewhere by `turn.result`");
-    this.#isRead = true;
-    try {
-      for (;;) {
-        const event = this.#events.shift();
-        if (event) yield event;
-        else if (this.#failed) throw this.#failed.error;
-        else if (this.#ended || this.#isSuspended) return;
-        else await this.#news();
-      }
-    } finally {
-      this.#isRead = false;
-      this.cancel();
-      this.#wake();
-    }
+  [Symbol.asyncIterator](): AsyncGenerator<RunEvent, void, void> {
+    const hasEnded = () => {
+      if (this.#failed) throw this.#failed.error;
+      return this.#isOver;
+    };
+    return this.#events.read(hasEnded, this.cancel);
   }
 
   /** What the model says, as it comes; a loop like that over the events, which it replaces. */
@@ -215,15 +203,6 @@ export class Turn<T = string> implements AsyncIterable<RunEvent> {
     }
   }
 
-  /** Waits until there are events, the turn is over, or a loop over it has ended. */
-  #news(): Promise<void> {
-    return new Promise((wake) => this.#waiting.push(wake));
-  }
-
-  #wake(): void {
-    for (const wake of this.#waiting.splice(0)) wake();
-  }
-
   /**
    * The turn's result, once it is over, also while a loop reads its events. Throws the `StepwellError` of a turn whose
    * answer is incomplete. Without a loop, events are dropped, and questions of an AG-UI agent are not shown to the user:
@@ -242,8 +221,8 @@ export class Turn<T = string> implements AsyncIterable<RunEvent> {
     // A loop that begins at the same time comes first.
     await undefined;
     while (!this.#isOver) {
-      if (!this.#isRead) this.#events.splice(0).forEach((event) => this.#decline(event));
-      if (!this.#isOver) await this.#news();
+      if (!this.#events.isRead) this.#events.takeAll().forEach((event) => this.#decline(event));
+      if (!this.#isOver) await this.#events.news();
     }
     await this.ended;
     if (this.#failed) throw this.#failed.error;
@@ -451,15 +430,6 @@ export class Turn<T = string> implements AsyncIterable<RunEvent> {
     }
   }
 
-  #show(event: RunEvent): void {
-    const last = this.#events.at(-1);
-    // Of what nobody has taken yet, the last that a tool says of itself counts.
-    const isSaid = event.type === "toolProgress" || event.type === "toolPartialResult";
-    if (isSaid && last?.type === event.type && last.toolCallId === event.toolCallId) this.#events.pop();
-    this.#events.push(event);
-    this.#wake();
-  }
-
   #carryOut(machine: RunMachine, { events, effects, wakeAtMs }: Outputs): void {
     const { clock } = this.host.setup;
     this.#journal(machine, machine.takeJournal());
@@ -474,7 +444,7 @@ export class Turn<T = string> implements AsyncIterable<RunEvent> {
       // The run that took the thread over keeps it: this turn stops.
       if (event.type === "hopStarted" && this.host.owner?.goOn() === false) queueMicrotask(this.cancel);
       if (event.type === "completed") this.#last = event;
-      else this.#show(event);
+      else this.#events.add(event);
     }
     // A turn that ends reports it; one that was over before reports nothing. Not with each chunk: the question is a
     // call in JSON.
@@ -498,7 +468,7 @@ export class Turn<T = string> implements AsyncIterable<RunEvent> {
       const { kind, message, advice, retryable, status } = problem;
       const { provider } = this.host.setup.config;
       this.#failed = { error: new StepwellError(kind, message, advice, { provider, status, retryable, result: { output: undefined, ...resultOf(ended) } }) };
-    } else if (this.#last) this.#events.push(this.#last);
+    } else if (this.#last) this.#events.add(this.#last);
     this.#ended = ended;
     this.host.over(ended, this.#machine);
     this.#close();
@@ -511,7 +481,7 @@ export class Turn<T = string> implements AsyncIterable<RunEvent> {
     this.#work.clear();
     this.#begin();
     this.#end();
-    this.#wake();
+    this.#events.wake();
     // Not within a call of the machine.
     queueMicrotask(() => this.#machine?.free());
   }
