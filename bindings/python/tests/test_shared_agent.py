@@ -15,6 +15,7 @@ from stepwell import Agent, Conversation, Model, ToolContext, TurnResult, tool
 from stepwell.device import Device
 from stepwell.errors import BusyError
 from stepwell.messages import AssistantMessage, UserMessage
+from stepwell.stores import Store
 from stepwell.testing import MockLlm as PythonMockLlm, calls
 
 Start = Callable[..., MockLlm]
@@ -152,6 +153,48 @@ async def test_a_second_message_while_a_turn_is_under_way_is_busy(mock_llm: Star
             result = await conversation.send("Three", when_busy="cancel")
             break
     assert result.text == "Now"
+
+
+async def test_a_detached_turn_outlives_its_conversation_and_is_released_at_its_end() -> None:
+    waits, done = asyncio.Event(), asyncio.Event()
+
+    @tool
+    async def work() -> str:
+        waits.set()
+        await done.wait()
+        return "worked"
+
+    with PythonMockLlm(calls(("work", {})), text("Well."), text("Again.")) as mock:
+        agent = Agent(mock.model, tools=[work])
+        turn = agent.conversation("c").stream("Go")
+        await turn.detach()
+        del turn
+        await waits.wait()
+        # Another handle of the conversation comes and goes.
+        conversation = agent.conversation("c")
+        del conversation
+        gc.collect()
+        engine = agent._engine_of(None)
+        assert engine.held() == 1
+        done.set()
+        await asyncio.to_thread(mock.wait_until, lambda requests: len(requests) == 2)
+        while Device(agent).registry.running():
+            await asyncio.sleep(0)
+        assert mock.requests()[1]["delivery"] == "complete"
+        await agent.run("Another")
+        gc.collect()
+        assert engine.held() == 0
+
+
+async def test_agents_that_share_a_store_of_the_apps_share_its_thread() -> None:
+    class Own(Store):
+        """Its methods are never called."""
+
+    Own.__abstractmethods__ = frozenset()
+    store = Own()  # type: ignore[abstract]
+    first, second = Agent("openai:m", store=store), Agent("openai:m", store=store)
+    assert first.store is second.store is first._engine_of(store).store
+    assert second.with_model("openai:other").store is first.store
 
 
 async def test_another_model_continues_a_conversation(mock_llm: Start) -> None:

@@ -36,6 +36,8 @@ class Engine:
         # Reentrant: a thread may be released by the garbage collector, wherever that runs.
         self._lock = threading.RLock()
         self._held: dict[str, int] = {}
+        # Threads whose turn runs by itself.
+        self._detached: dict[str, ThreadKey] = {}
 
     def agent(self) -> _ffi.Agent:
         """Returns the library's agent in this process."""
@@ -45,6 +47,7 @@ class Engine:
                     self._process.check()
                 self._process = OwnProcess("agent")
                 self._held.clear()
+                self._detached.clear()
                 config, setup = self.definition.lowered(self.store)
                 self._made = translates(_ffi.Agent.for_runners)(config, setup)
             return self._made
@@ -53,6 +56,9 @@ class Engine:
         """Counts one more holder of a thread."""
         with self._lock:
             self._held[repr(key)] = self._held.get(repr(key), 0) + 1
+            for name, each in list(self._detached.items()):
+                if name not in self._held:
+                    self._forget(each)
 
     def release(self, key: ThreadKey) -> None:
         """Forgets a thread with its last holder. What a store has of the thread stays there."""
@@ -62,13 +68,26 @@ class Engine:
             if self._held[name] > 0:
                 return
             del self._held[name]
-            # In a registry of the app's own, a conversation that is let go stays unread.
-            if self._made is not None and self._process.is_here() and self.definition.registry is None:
-                self._made.forget_thread(lower(key))
+            self._forget(key)
+
+    def detach(self, key: ThreadKey) -> None:
+        """Lets the turn of a thread run to its end, although no holder is left."""
+        with self._lock:
+            self._detached[repr(key)] = key
+
+    def _forget(self, key: ThreadKey) -> None:
+        # In a registry of the app's own, a conversation that is let go stays unread.
+        if self._made is None or not self._process.is_here() or self.definition.registry is not None:
+            return
+        if repr(key) in self._detached:
+            if self._made.registry().current(lower(key)) is not None:
+                return
+            del self._detached[repr(key)]
+        self._made.forget_thread(lower(key))
 
     def held(self) -> int:
-        """Returns how many threads are held."""
-        return len(self._held)
+        """Returns how many threads are held, or run by themselves."""
+        return len(self._held) + len(self._detached)
 
     def begin(
         self,
@@ -137,9 +156,9 @@ class Thread:
         """The conversation as this process knows it, for a look only."""
         return self._handle
 
-    def keep(self) -> None:
-        """Keeps the thread without a holder: a turn of it runs by itself."""
-        self._release.detach()
+    def detach(self) -> None:
+        """Lets the turn under way run by itself."""
+        self.engine.detach(self.key)
 
     async def delete(self) -> bool:
         """Cancels the turn, and deletes the thread from the store."""

@@ -126,7 +126,9 @@ class Agent(Generic[Deps, Out]):
     @property
     def store(self) -> SessionStore | None:
         """The store of the conversations that have no store of their own."""
-        return _as_session_store(self._definition.given.get("store"))
+        from .sessions import session_store_of
+
+        return session_store_of(self._definition.given.get("store"))
 
     def with_model(self, model: Model | str) -> Agent[Deps, Out]:
         """Returns the same agent with another model."""
@@ -294,12 +296,13 @@ class Agent(Generic[Deps, Out]):
         if model is not None and model != self.model:
             return self._of_model(model)._engine_of(store)
         from ._engine import Engine
+        from .sessions import session_store_of
 
         with self._lock:
             engines: Any = self._own if store is None or store is self._definition.given.get("store") else self._others
             engine: Engine | None = engines.get(id(store))
             if engine is None:
-                engine = Engine(self._definition, store, _as_session_store(store))
+                engine = Engine(self._definition, store, session_store_of(store))
                 engines[id(store)] = engine
             return engine
 
@@ -321,10 +324,3 @@ class Agent(Generic[Deps, Out]):
         raise MisuseError(
             "an Agent belongs to this process: it cannot be pickled", "make another one, in the process that is to have it"
         )
-
-
-def _as_session_store(store: SessionStore | Store | None) -> SessionStore | None:
-    from .sessions import SessionStore
-    from .stores import Store
-
-    return SessionStore(store) if isinstance(store, Store) else store

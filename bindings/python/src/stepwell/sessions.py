@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import threading
 from collections.abc import Coroutine, Sequence
 from typing import Any
 
@@ -116,6 +117,21 @@ class SessionStore:
 
     def _here(self) -> _ffi.SessionStore:
         return self.on(asyncio.get_running_loop())
+
+
+_wrapping = threading.Lock()
+
+
+def session_store_of(store: SessionStore | Store | None) -> SessionStore | None:
+    """Returns the store with its sessions: one for each store of the app's, whose plain methods share a thread."""
+    if not isinstance(store, Store):
+        return store
+    with _wrapping:
+        made: SessionStore | None = vars(store).get("_sessions")
+        if made is None or not made._process.is_here():
+            made = SessionStore(store)
+            vars(store)["_sessions"] = made
+        return made
 
 
 async def _lifted(telling: Coroutine[Any, Any, Any]) -> Any:

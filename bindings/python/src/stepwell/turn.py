@@ -203,7 +203,7 @@ class Turn(AsyncIterator[Event], Generic[Out]):
 
     async def detach(self) -> None:
         """Lets the turn run to its end without a client. The turn can still be cancelled."""
-        self._thread.keep()
+        self._thread.detach()
         await self._there().detach()
 
     def cancel(self) -> None:
