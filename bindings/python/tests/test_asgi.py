@@ -298,10 +298,10 @@ async def test_users_of_an_app_have_their_own_deps(mock_llm: Start) -> None:
     agent = Agent(mock.model, tools=[who], deps_type=str)
     app = AgUiApp(agent, deps_of=lambda scope: "the user of " + scope["root_path"])
 
-    async def results(user: str) -> list[str]:
-        body = {**run(f"run-{user}"), "threadId": user}
-        events = await Client(app).events("/agent", body, root=f"/{user}")
+    async def results(number: int) -> list[str]:
+        body = {**run(f"run-{number}"), "threadId": f"thread-{number}"}
+        events = await Client(app).events("/agent", body, root=f"/{number % 2}")
         return [event["content"] for event in events if event["type"] == "TOOL_CALL_RESULT"]
 
-    asked = ["ada", "bob"] * 5
-    assert await asyncio.gather(*map(results, asked)) == [[f"the user of /{user}"] for user in asked]
+    asked = range(10)
+    assert await asyncio.gather(*map(results, asked)) == [[f"the user of /{number % 2}"] for number in asked]
