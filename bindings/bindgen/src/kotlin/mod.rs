@@ -3,6 +3,7 @@
 
 mod builders;
 mod edits;
+mod split;
 mod surface;
 
 use crate::doc::Style;
@@ -57,7 +58,12 @@ pub(crate) fn write(library: &Utf8Path, folder: &Utf8Path) -> anyhow::Result<()>
     // The package has a tree of its own for it.
     errors.0.remove("TurnError");
     let edited = edits::edited(&generated, &errors)?;
-    fs::write(&file, edited).with_context(|| format!("cannot write {file}"))?;
+    let split::Files { public, insides } = split::files(&edited)?;
+    fs::write(&file, public).with_context(|| format!("cannot write {file}"))?;
+    let inner = folder.join("ffi");
+    fs::create_dir_all(&inner).with_context(|| format!("cannot create {inner}"))?;
+    let file = inner.join("stepwell_ffi.kt");
+    fs::write(&file, insides).with_context(|| format!("cannot write {file}"))?;
     let shapes = &Shapes::read(library)?;
     let options = shapes.options()?;
     crate::write(folder, "AgentOptions.kt", &AgentOptions { options })?;

@@ -1,5 +1,17 @@
 package dev.stepwell
 
+import dev.stepwell.ffi.AgentHook
+import dev.stepwell.ffi.AgentSetup
+import dev.stepwell.ffi.AgentTool
+import dev.stepwell.ffi.Answerer
+import dev.stepwell.ffi.Approver
+import dev.stepwell.ffi.CredentialSource
+import dev.stepwell.ffi.InstructionsSource
+import dev.stepwell.ffi.JournalSink
+import dev.stepwell.ffi.OutputDecoder
+import dev.stepwell.ffi.RunSource
+import dev.stepwell.ffi.StoreSetup
+import dev.stepwell.ffi.Trimmer
 import java.util.function.Consumer
 import kotlin.coroutines.CoroutineContext
 import kotlinx.serialization.json.Json

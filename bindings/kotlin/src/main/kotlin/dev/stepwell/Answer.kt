@@ -1,5 +1,7 @@
 package dev.stepwell
 
+import dev.stepwell.ffi.FfiAgent
+import dev.stepwell.ffi.Finished
 import kotlinx.serialization.KSerializer
 import kotlinx.serialization.descriptors.PrimitiveKind
 import kotlinx.serialization.descriptors.SerialDescriptor

@@ -1,5 +1,6 @@
 package dev.stepwell
 
+import dev.stepwell.ffi.FfiAgent
 import java.util.concurrent.ConcurrentHashMap
 import java.util.concurrent.atomic.AtomicLong
 import kotlin.coroutines.CoroutineContext

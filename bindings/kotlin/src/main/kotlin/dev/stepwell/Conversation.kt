@@ -1,5 +1,7 @@
 package dev.stepwell
 
+import dev.stepwell.ffi.FfiAgent
+import dev.stepwell.ffi.FfiTurn
 import kotlinx.serialization.KSerializer
 import kotlinx.serialization.json.Json
 import kotlinx.serialization.json.JsonElement

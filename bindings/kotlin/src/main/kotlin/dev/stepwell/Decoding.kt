@@ -1,5 +1,6 @@
 package dev.stepwell
 
+import dev.stepwell.ffi.OutputDecoder
 import kotlin.coroutines.cancellation.CancellationException
 import kotlinx.coroutines.withContext
 import kotlinx.serialization.json.JsonElement

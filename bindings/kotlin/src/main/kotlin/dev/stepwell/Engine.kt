@@ -1,5 +1,8 @@
 package dev.stepwell
 
+import dev.stepwell.ffi.AgentSetup
+import dev.stepwell.ffi.FfiAgent
+import dev.stepwell.ffi.StoreSetup
 import java.lang.ref.WeakReference
 import java.util.UUID
 import java.util.WeakHashMap
@@ -68,7 +71,9 @@ internal class Engine(
 
     private fun create(setup: AgentSetup): FfiAgent {
         setLanguage("Kotlin")
-        val agent = FfiAgent(config.copy(key = model.key()), setup)
+        // The app's code gives the key of each request, if it gives any.
+        val key = if (setup.credentials == null) model.key() else model.apiKey
+        val agent = FfiAgent(config.copy(key = key), setup)
         agent.inform(isInBackground.takeIf { it }, isOffline.takeIf { it })
         return agent
     }

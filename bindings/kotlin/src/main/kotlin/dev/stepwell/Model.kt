@@ -34,9 +34,23 @@ public class Model @JvmOverloads constructor(
      */
     public constructor(model: String) : this(providerOf(model), model.substringAfter(':'))
 
-    /** The key to send, and the environment's if none is given. */
-    internal fun key(): String? =
-        apiKey ?: if (baseUrl == null) variableOf(this)?.let(System::getenv)?.ifEmpty { null } else null
+    /**
+     * The key to send: the environment's if none is given.
+     *
+     * @throws StepwellException.Misuse if there is none, and the provider needs one
+     */
+    internal fun key(): String? {
+        if (apiKey != null || baseUrl != null) return apiKey
+        val known = known() ?: return null
+        val variable = known.keyVariable.ifEmpty { return null }
+        val key = System.getenv(variable)?.ifEmpty { null }
+        if (key == null && known.needsKey) {
+            throw StepwellException.Misuse("there is no key for `$this`", "set `$variable`, or give the model an `apiKey`")
+        }
+        return key
+    }
+
+    private fun known(): Provider? = (customProviders?.let { providers(it) } ?: table).find { it.name == provider }
 
     override fun toString(): String = "$provider:$name"
 
@@ -182,11 +196,6 @@ public class Model @JvmOverloads constructor(
                 )
             }
 
-        private val variables by lazy { providers().associate { it.name to it.keyVariable } }
-
-        private fun variableOf(model: Model): String? {
-            val known = model.customProviders?.let { own -> providers(own).associate { it.name to it.keyVariable } }
-            return (known ?: variables)[model.provider]?.ifEmpty { null }
-        }
+        private val table by lazy { providers() }
     }
 }

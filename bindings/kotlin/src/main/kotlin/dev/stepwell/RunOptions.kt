@@ -1,5 +1,7 @@
 package dev.stepwell
 
+import dev.stepwell.ffi.AgentTool
+
 /**
  * The options of one run that differ from its agent's; what is not set is as in the agent.
  *

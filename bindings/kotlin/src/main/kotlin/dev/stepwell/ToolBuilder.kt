@@ -1,5 +1,7 @@
 package dev.stepwell
 
+import dev.stepwell.ffi.AgentTool
+import dev.stepwell.ffi.ToolHandler
 import java.util.function.Function
 import kotlin.coroutines.cancellation.CancellationException
 import kotlin.time.Duration

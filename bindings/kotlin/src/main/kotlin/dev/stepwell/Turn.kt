@@ -1,5 +1,8 @@
 package dev.stepwell
 
+import dev.stepwell.ffi.FfiAgent
+import dev.stepwell.ffi.FfiTurn
+import dev.stepwell.ffi.Finished
 import java.util.concurrent.atomic.AtomicBoolean
 import kotlin.coroutines.cancellation.CancellationException
 import kotlinx.coroutines.CompletableDeferred
@@ -169,7 +172,7 @@ public class Turn<out T> internal constructor(
     /**
      * Releases the turn without ending it, and returns it as text for [Agent.revive]. Its stream is closed, its tools are
      * stopped, and its updates end: best done once it has [rested]. What the user typed and the turn had not taken is
-     * dropped. A turn whose [result] is waited for without its updates goes on to its end, and cannot be suspended.
+     * dropped. A turn whose [result] is waited for without its updates runs to its end, and cannot be suspended.
      */
     public suspend fun suspend(): String = underWay {
         val over = CompletableDeferred<Unit>()

@@ -1,5 +1,7 @@
 package dev.stepwell
 
+import dev.stepwell.ffi.Finished
+
 /** Why a turn ended. All but [COMPLETE] are those of an exception's [StepwellException.result]. */
 public enum class StopReason {
     /** The answer is complete. */

@@ -269,7 +269,7 @@ class AgentTest {
         assertContains(error.toString(), error.advice)
         assertNull(error.result)
         val noKey = Model("openai-keyless", "m", customProviders = KEYLESS)
-        assertContains(assertFailsWith<StepwellException.Misuse> { Agent(noKey).conversation() }.message, "key")
+        assertContains(assertFailsWith<StepwellException.Misuse> { Agent(noKey).conversation() }.advice, "`NO_SUCH_VARIABLE`")
         assertContains(assertFailsWith<StepwellException.Misuse> { Agent("gpt") }.advice, "openai:")
     }
 
