@@ -13,7 +13,6 @@ from .arguments import names_arguments
 from .errors import BusyError, told, translates
 from .media import Content, said
 from .messages import Message, Transcript, history_of
-from .model import Model
 from .options import RunOptions, Unpack
 from .prompt import Prompt
 from .result import TurnResult
