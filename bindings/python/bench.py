@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from datetime import datetime, timezone
 
-from stepwell import OpenStream, RunConfig, RunMachine
+from stepwell.machine import OpenStream, RunConfig, RunMachine
 from stepwell._ffi.stepwell_ffi import version
 
 CONFIG = RunConfig(provider="openai-compatible", model="bench", base_url="http://localhost/v1")

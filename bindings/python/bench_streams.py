@@ -20,7 +20,8 @@ import anthropic
 import httpx
 import openai
 
-from stepwell import Agent, Finished, OpenStream, RunConfig, RunMachine, TextMessageContent
+from stepwell import Agent, Model, TextMessageContent
+from stepwell.machine import OpenStream, RunConfig, RunMachine
 
 DELTAS = 20_000
 PIECES = ["the ", "qui", "ck b", "rown", " fox", "s, a", "nd\n", "über", " naï", "ve “", "漢字 ", "かな", "🙂👍", ' "q"', "1234"]
@@ -137,25 +138,23 @@ def run_machine_from_memory(base_url: str, provider: str) -> str:
     return "".join(said)
 
 
+def agent_of(base_url: str, provider: str) -> Agent:
+    return Agent(Model("m", provider=provider, base_url=base_url, api_key="k"))
+
+
 def agent(base_url: str, provider: str) -> str:
     async def run() -> str:
-        said = []
-        async for e in Agent(provider=provider, model="m", base_url=base_url, key="k").send("Go"):
-            if isinstance(e, TextMessageContent):
-                said.append(e.delta)
-        return "".join(said)
+        return "".join([text async for text in agent_of(base_url, provider).stream("Go").text_stream])
 
     return asyncio.run(run())
 
 
 def agent_sync(base_url: str, provider: str) -> str:
-    turn = Agent(provider=provider, model="m", base_url=base_url, key="k").send_sync("Go")
-    return "".join(e.delta for e in turn if isinstance(e, TextMessageContent))
+    return "".join(agent_of(base_url, provider).stream_sync("Go").text_stream)
 
 
 def agent_awaited(base_url: str, provider: str) -> str:
-    finished: Finished = Agent(provider=provider, model="m", base_url=base_url, key="k").run_sync("Go")
-    return finished.text
+    return agent_of(base_url, provider).run_sync("Go").text
 
 
 def openai_sdk(base_url: str, provider: str) -> str:
@@ -182,7 +181,7 @@ OURS: dict[str, Callable[[str, str], str]] = {
     "RunMachine over httpx": run_machine,
     "RunMachine from memory": run_machine_from_memory,
     "Agent, async for": agent,
-    "Agent, send_sync": agent_sync,
+    "Agent, stream_sync": agent_sync,
     "Agent, run_sync": agent_awaited,
 }
 THEIRS: dict[str, tuple[str, Callable[[str, str], str]]] = {

@@ -23,11 +23,11 @@ def hop(say, tokens, *calls):
     asked = [{"tool_call": {"name": name, "arguments": arguments}} for name, arguments in calls]
     return {"steps": [{"pause_ms": 300}, *words, *asked], "usage": {"input": tokens, "output": len(words)}}
 
-base_url = MockLlm(
+mock = MockLlm(
     hop("Let me see what it costs.", 210, ("get_price", {"what": "boat"})),
     hop("It costs 900, so I will **pay**.", 260, ("pay", {"amount": 900, "to": "Bob"})),
     hop("Done: Bob has his money, and **the boat is yours**.", 300),
-).base_url
+)
 '''
 AGENT = '''
 @tool
@@ -41,10 +41,9 @@ def pay(amount: int, to: str) -> str:
     """Pays somebody."""
     return f"paid {amount} to {to}"
 
-agent = Agent(provider="openai-compatible", model="mock", base_url=base_url,
-              tools=[get_price, pay], approver=ask_in_notebook)
+agent = Agent(mock.model, tools=[get_price, pay], approver=ask_in_notebook)
 '''
-SHOWN = 'turn = agent.send("Buy the boat.")\nfinished = await show(turn)'
+SHOWN = 'turn = agent.stream("Buy the boat.")\nresult = await show(turn)'
 PLOT = "turn.plot()"
 STYLE = """
 .jp-Notebook .jp-Cell:first-child, .jp-cell-toolbar, .Toastify { display: none }

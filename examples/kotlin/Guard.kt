@@ -4,7 +4,7 @@ import dev.stepwell.*
 import kotlinx.coroutines.runBlocking
 
 fun main(arguments: Array<String>) = runBlocking {
-    val agent = agent("openai", "gpt-4o-mini", baseUrl = arguments.firstOrNull(), key = "key") {
+    val agent = Agent(Model.openai("gpt-4o-mini", baseUrl = arguments.firstOrNull())) {
         tool("get_secret_number", "The secret number of a person.") {
             string("name")
             run { call -> if (call.string("name").lowercase() == "alice") 42 else 7 }
@@ -15,8 +15,8 @@ fun main(arguments: Array<String>) = runBlocking {
         }
     }
     try {
-        println(agent.sendAndWait("What are Alice's and Bob's secret numbers?").text)
-    } catch (refused: TurnException.RefusedByHook) {
-        println(refused.problem.message)
+        println(agent.run("What are Alice's and Bob's secret numbers?").text)
+    } catch (refused: StepwellException.Refused) {
+        println(refused.message)
     }
 }

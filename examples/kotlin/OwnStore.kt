@@ -1,4 +1,4 @@
-// A store in the app's own database, here tables in memory: `agent(…) { store(OwnStore()) }`.
+// A store in the app's own database, here tables in memory: `Agent(…) { store(OwnStore()) }`.
 package ownstore
 
 import dev.stepwell.Claimed
@@ -22,7 +22,7 @@ import kotlinx.coroutines.sync.withLock
 
 /** Each method is one transaction: all of it happens under one lock. */
 class OwnStore : Store {
-    private class Row(var turn: TurnRecord, var owner: String, var generation: ULong, var checkpoint: String?)
+    private class Row(var turn: TurnRecord, var owner: String, var generation: Long, var checkpoint: String?)
 
     private class Thread(var title: String?, val createdAt: Instant, var updatedAt: Instant) {
         val turns = LinkedHashMap<String, Row>()
@@ -34,7 +34,7 @@ class OwnStore : Store {
     private fun row(key: TurnKey): Row =
         threads[key.thread]?.turns?.get(key.turn) ?: throw StoreException.NoTurn(key.turn)
 
-    private fun owned(key: TurnKey, generation: ULong): Row {
+    private fun owned(key: TurnKey, generation: Long): Row {
         val row = row(key)
         if (row.generation != generation) throw StoreException.Stale(key.turn, generation, row.generation)
         return row
@@ -48,7 +48,7 @@ class OwnStore : Store {
     private fun record(key: ThreadKey, thread: Thread) =
         ThreadRecord(key, thread.title, thread.createdAt, thread.updatedAt, thread.turns.keys.lastOrNull(), open(key, thread))
 
-    override suspend fun beginTurn(turn: NewTurn): ULong = lock.withLock {
+    override suspend fun beginTurn(turn: NewTurn): Long = lock.withLock {
         val key = turn.key
         threads[key.thread]?.let { thread ->
             if (key.turn in thread.turns) throw StoreException.Exists(key.turn)
@@ -61,23 +61,23 @@ class OwnStore : Store {
         val record = TurnRecord(
             key.turn, turn.parent, turn.message, turn.history, TurnStatus.STREAMING, null, turn.at, turn.at, emptyList(),
         )
-        thread.turns[key.turn] = Row(record, turn.owner, 1u, turn.checkpoint)
-        1u
+        thread.turns[key.turn] = Row(record, turn.owner, 1, turn.checkpoint)
+        1
     }
 
-    override suspend fun claim(turn: TurnKey, seen: ULong, owner: String): Claimed = lock.withLock {
+    override suspend fun claim(turn: TurnKey, seen: Long, owner: String): Claimed = lock.withLock {
         val row = row(turn)
         if (row.turn.status != TurnStatus.STREAMING) throw StoreException.Closed(turn.turn)
         owned(turn, seen)
-        row.generation = seen + 1u
+        row.generation = seen + 1
         row.owner = owner
         Claimed(row.generation, row.checkpoint)
     }
 
-    override suspend fun persist(turn: TurnKey, generation: ULong, batch: PersistBatch): Unit = lock.withLock {
+    override suspend fun persist(turn: TurnKey, generation: Long, batch: PersistBatch): Unit = lock.withLock {
         val row = owned(turn, generation)
         val stored = row.turn.blocks
-        val next = stored.size.toULong()
+        val next = stored.size.toLong()
         if (batch.first > next) throw StoreException.Gap(turn.turn, batch.first, next)
         val (old, new) = batch.blocks.partition { it.sequence < next }
         old.find { it != stored[it.sequence.toInt()].block }?.let { throw StoreException.Conflict(turn.turn, it.sequence) }
@@ -120,7 +120,7 @@ class OwnStore : Store {
             .filter { query.room == null || it.key.room == query.room }
             .sortedWith { one, other -> order.compare(one.updatedAt to one.key, other.updatedAt to other.key) }
             .filter { after == null || order.compare(it.updatedAt to it.key, after) > 0 }
-            .take(query.limit.toInt())
+            .take(query.limit)
     }
 
     override suspend fun renameThread(thread: ThreadKey, title: String): Unit = lock.withLock {
@@ -131,13 +131,13 @@ class OwnStore : Store {
     override suspend fun deleteThread(thread: ThreadKey): Boolean = lock.withLock { threads.remove(thread) != null }
 
     // An agent keeps no log of what was shown: that is for hosts that serve turns to others.
-    override suspend fun appendEvents(turn: TurnKey, generation: ULong, first: ULong, events: List<String>): Unit =
+    override suspend fun appendEvents(turn: TurnKey, generation: Long, first: Long, events: List<String>): Unit =
         throw StoreException.Refused("this store keeps no log of events")
 
-    override suspend fun events(turn: TurnKey, after: ULong?, limit: UInt): List<LoggedEvent> = emptyList()
+    override suspend fun events(turn: TurnKey, after: Long?, limit: Int): List<LoggedEvent> = emptyList()
 
-    override suspend fun eventLog(turn: TurnKey): EventLog = EventLog(0u, null)
+    override suspend fun eventLog(turn: TurnKey): EventLog = EventLog(0, null)
 
-    override suspend fun acknowledge(turn: TurnKey, index: ULong): Unit =
+    override suspend fun acknowledge(turn: TurnKey, index: Long): Unit =
         throw StoreException.Refused("this store keeps no log of events")
 }

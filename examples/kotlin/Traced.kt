@@ -11,13 +11,12 @@ class Printer : SpanSink {
 
 fun main(arguments: Array<String>) = runBlocking {
     traceTo(Printer())
-    val (url, key) = arguments.firstOrNull() to System.getenv("OPENAI_API_KEY")
-    val agent = agent("openai", "gpt-4o-mini", baseUrl = url, key = key) {
+    val agent = Agent(Model.openai("gpt-4o-mini", baseUrl = arguments.firstOrNull())) {
         tool("get_secret_number", "The secret number of a person.") {
             string("name")
             run { call -> if (call.string("name").lowercase() == "alice") 42 else 7 }
         }
     }
-    println(agent.sendAndWait("What are Alice's and Bob's secret numbers?").text)
+    println(agent.run("What are Alice's and Bob's secret numbers?").text)
     shutdown()
 }

@@ -1,7 +1,6 @@
-import os
 import sys
 
-from stepwell import Agent, tool
+from stepwell import Agent, Model, tool
 
 
 @tool
@@ -10,6 +9,6 @@ def get_secret_number(name: str) -> int:
     return {"alice": 42, "bob": 7}[name.lower()]
 
 
-base_url, key = next(iter(sys.argv[1:]), None), os.environ.get("OPENAI_API_KEY")
-agent = Agent(provider="openai", model="gpt-4o-mini", base_url=base_url, key=key, tools=[get_secret_number])
+model = Model.openai("gpt-4o-mini", base_url=next(iter(sys.argv[1:]), None))
+agent = Agent(model, tools=[get_secret_number])
 print(agent.run_sync("What are Alice's and Bob's secret numbers?").text)

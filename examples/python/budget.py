@@ -1,9 +1,8 @@
 """A turn that may cost a cent, and what it has cost."""
 
-import os
 import sys
 
-from stepwell import Agent, Limits, tool
+from stepwell import Agent, LimitReachedError, Model, tool
 
 
 @tool
@@ -12,8 +11,9 @@ def get_secret_number(name: str) -> int:
     return {"alice": 42, "bob": 7}[name.lower()]
 
 
-url, key = next(iter(sys.argv[1:]), None), os.environ.get("OPENAI_API_KEY")
-tools, limits = [get_secret_number], Limits(max_cost=0.01)
-agent = Agent(provider="openai", model="gpt-4o-mini", base_url=url, key=key, tools=tools, limits=limits)
-finished = agent.run_sync("What are Alice's and Bob's secret numbers?", raise_on_error=False)
-print(finished.text, f"It cost ${finished.usage.cost:.7f}: {finished.outcome}")
+model, limits = Model.openai("gpt-4o-mini", base_url=next(iter(sys.argv[1:]), None)), {"max_cost": 0.01}
+try:
+    result = Agent(model, tools=[get_secret_number], limits=limits).run_sync("What are Alice's and Bob's secret numbers?")
+    print(f"{result.text} It cost ${result.cost or 0:.7f}.")
+except LimitReachedError as stopped:
+    print(stopped)

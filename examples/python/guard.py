@@ -2,7 +2,8 @@
 
 import sys
 
-from stepwell import Agent, Hook, HookedAnswer, HookedCall, Refused, RefusedByHookError, tool
+from stepwell import Agent, Hook, Model, RefusedError, tool
+from stepwell.hooks import HookedAnswer, HookedCall, Refused
 
 
 @tool
@@ -21,9 +22,8 @@ class Guard(Hook):
             raise Refused("it tells the number")
 
 
-url = next(iter(sys.argv[1:]), None)
-agent = Agent(provider="openai", model="gpt-4o-mini", base_url=url, key="key", tools=[get_secret_number], hooks=[Guard()])
+model = Model.openai("gpt-4o-mini", base_url=next(iter(sys.argv[1:]), None))
 try:
-    print(agent.run_sync("What are Alice's and Bob's secret numbers?").text)
-except RefusedByHookError as refused:
+    print(Agent(model, tools=[get_secret_number], hooks=[Guard()]).run_sync("What are Alice's and Bob's secret numbers?").text)
+except RefusedError as refused:
     print(refused)

@@ -1,10 +1,9 @@
 """A question, two tool calls, an answer: `python hello.py [BASE_URL]`, with the key in OPENAI_API_KEY."""
 
 import asyncio
-import os
 import sys
 
-from stepwell import Agent, TextMessageContent, tool
+from stepwell import Agent, Model, tool
 
 
 @tool
@@ -14,13 +13,11 @@ def get_secret_number(name: str) -> int:
 
 
 async def main() -> None:
-    base_url = sys.argv[1] if len(sys.argv) > 1 else None
-    key = os.environ.get("OPENAI_API_KEY")
-    agent = Agent(provider="openai", model="gpt-4o-mini", base_url=base_url, key=key, tools=[get_secret_number])
-    turn = agent.send("What are Alice's and Bob's secret numbers?")
-    async for event in turn:
-        if isinstance(event, TextMessageContent):
-            print(event.delta, end="", flush=True)
+    model = Model.openai("gpt-4o-mini", base_url=next(iter(sys.argv[1:]), None))
+    agent = Agent(model, tools=[get_secret_number])
+    async with agent.stream("What are Alice's and Bob's secret numbers?") as turn:
+        async for text in turn.text_stream:
+            print(text, end="", flush=True)
     print()
 
 

@@ -1,8 +1,7 @@
-import os
 import sys
 
-from stepwell import Agent, image
+from stepwell import Agent, Model, image
 
 picture, base_url = sys.argv[1], next(iter(sys.argv[2:]), None)
-agent = Agent(provider="openai", model="gpt-4o-mini", base_url=base_url, key=os.environ.get("OPENAI_API_KEY"))
+agent = Agent(Model.openai("gpt-4o-mini", base_url=base_url))
 print(agent.run_sync("What is this?", image(picture)).text)

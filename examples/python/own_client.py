@@ -15,24 +15,9 @@ from typing import Any
 
 import httpx
 
-from stepwell import (
-    AskApproval,
-    CancelTool,
-    CloseStream,
-    Event,
-    Interrupted,
-    OpenStream,
-    Outcome,
-    Outputs,
-    RunConfig,
-    RunMachine,
-    RunTool,
-    TextMessageContent,
-    Tool,
-    ToolError,
-    ToolFailureKind,
-    tool,
-)
+from stepwell import TextMessageContent, Tool, ToolError, tool
+from stepwell.machine import AskApproval, CancelTool, CloseStream, OpenStream, Outputs, RunConfig, RunMachine, RunTool
+from stepwell.updates import Event, Interrupted, Outcome, ToolFailureKind
 
 
 class Host:

@@ -6,25 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime, timezone
 
-from stepwell import Block, Store, ThreadKey, ThreadRecord, TurnStatus
-from stepwell.stores import (
-    Busy,
-    Claimed,
-    Closed,
-    Conflict,
-    Exists,
-    Gap,
-    NewTurn,
-    NoThread,
-    NoTurn,
-    PersistBatch,
-    Stale,
-    ThreadQuery,
-    TurnBlock,
-    TurnKey,
-    TurnRecord,
-    Unfinished,
-)
+from stepwell.stores import Block, Busy, Claimed, Closed, Conflict, Exists, Gap, NewTurn, NoThread, NoTurn, PersistBatch
+from stepwell.stores import Stale, Store, ThreadKey, ThreadQuery, ThreadRecord, TurnBlock, TurnKey, TurnRecord, TurnStatus
+from stepwell.stores import Unfinished
 
 SCHEMA = """
     CREATE TABLE IF NOT EXISTS threads (

@@ -2,7 +2,7 @@
 
 import sys
 
-from stepwell import Agent, TextMessageContent, ToolCallUpdate, ToolOutput, tool
+from stepwell import Agent, Model, TextMessageContent, ToolCallUpdate, ToolOutput, tool
 from stepwell.testing import MockLlm
 
 
@@ -16,13 +16,12 @@ def get_secret_number(name: str) -> int:
     return {"alice": 42, "bob": 7}[name.lower()]
 
 
-with MockLlm() as model:
-    base_url = sys.argv[1] if len(sys.argv) > 1 else model.base_url
-    agent = Agent(provider="openai-compatible", model="mock", base_url=base_url, tools=[get_secret_number])
-    turn = agent.send_sync("What are Alice's and Bob's secret numbers?")
-    for event in turn:
-        if isinstance(event, TextMessageContent):
-            print(event.delta, end="", flush=True)
-        elif isinstance(event, ToolCallUpdate) and isinstance(event.result, ToolOutput):
-            print(f"\n[{event.name}: {event.result.content}]")
+with MockLlm() as mock:
+    model = Model.openai_compatible("mock", base_url=sys.argv[1]) if len(sys.argv) > 1 else mock.model
+    agent = Agent(model, tools=[get_secret_number])
+    for update in agent.stream_sync("What are Alice's and Bob's secret numbers?"):
+        if isinstance(update, TextMessageContent):
+            print(update.delta, end="", flush=True)
+        elif isinstance(update, ToolCallUpdate) and isinstance(update.result, ToolOutput):
+            print(f"\n[{update.name}: {update.result.content}]")
     print()

@@ -2,7 +2,7 @@
 
 import os
 
-from stepwell import Agent, tool
+from stepwell import Agent, Model, tool
 from stepwell.asgi import AgUiApp
 
 
@@ -13,5 +13,4 @@ def get_secret_number(name: str) -> int:
 
 
 url = os.environ.get("MODEL_URL", "http://localhost:11434/v1")
-agent = Agent(provider="openai-compatible", model="any", base_url=url, tools=[get_secret_number])
-app = AgUiApp(agent)
+app = AgUiApp(Agent(Model.openai_compatible("any", base_url=url), tools=[get_secret_number]))

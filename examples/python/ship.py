@@ -1,8 +1,7 @@
-import os
 import sys
 from typing import Literal
 
-from stepwell import Agent, Question, ToolContext, ToolInvocation, tool
+from stepwell import Agent, Model, Question, ToolContext, ToolInvocation, tool
 
 
 @tool
@@ -17,6 +16,6 @@ def ask_the_user(call: ToolInvocation, question: Question) -> str | None:
     return input(f"{question.message} {question.schema['enum']} ") or None
 
 
-base_url, key = next(iter(sys.argv[1:]), None), os.environ.get("OPENAI_API_KEY")
-agent = Agent(model="gpt-4o-mini", provider="openai", base_url=base_url, key=key, tools=[ship], deps="Bergen", answerer=ask_the_user)
-print(agent.run_sync("Ship the parcel for Alice.").text)
+model = Model.openai("gpt-4o-mini", base_url=next(iter(sys.argv[1:]), None))
+agent = Agent(model, tools=[ship], deps_type=str, answerer=ask_the_user)
+print(agent.run_sync("Ship the parcel for Alice.", deps="Bergen").text)

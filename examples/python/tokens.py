@@ -2,7 +2,8 @@
 
 import sys
 
-from stepwell import Agent, CredentialRequest
+from stepwell import Agent, Model
+from stepwell.callbacks import CredentialRequest
 
 
 async def token(request: CredentialRequest) -> str:
@@ -10,11 +11,6 @@ async def token(request: CredentialRequest) -> str:
     return "new" if request.rejected else "old"
 
 
-agent = Agent(
-    provider="openai",
-    model="gpt-4o-mini",
-    base_url=next(iter(sys.argv[1:]), None),
-    instructions="Answer in full sentences.",
-    credentials=token,
-)
+model = Model.openai("gpt-4o-mini", base_url=next(iter(sys.argv[1:]), None), api_key=token)
+agent = Agent(model, instructions="Answer in full sentences.")
 print(agent.run_sync("What is the capital of Norway?", instructions="Answer in one word.", user="user-7").text)

@@ -1,11 +1,10 @@
 """A turn in OpenTelemetry's traces: what it did is printed, a line a span."""
 
-import os
 import sys
 
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import ConsoleSpanExporter, SimpleSpanProcessor
-from stepwell import Agent, tool
+from stepwell import Agent, Model, tool
 from stepwell.tracing import instrument
 
 
@@ -18,6 +17,6 @@ def get_secret_number(name: str) -> int:
 provider = TracerProvider()
 provider.add_span_processor(SimpleSpanProcessor(ConsoleSpanExporter(formatter=lambda span: f"{span.name}\n")))
 instrument(tracer_provider=provider)
-url, key = next(iter(sys.argv[1:]), None), os.environ.get("OPENAI_API_KEY")
-agent = Agent(provider="openai", model="gpt-4o-mini", base_url=url, key=key, tools=[get_secret_number])
+model = Model.openai("gpt-4o-mini", base_url=next(iter(sys.argv[1:]), None))
+agent = Agent(model, tools=[get_secret_number])
 print(agent.run_sync("What are Alice's and Bob's secret numbers?").text)

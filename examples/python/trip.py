@@ -1,9 +1,8 @@
-import os
 import sys
 from dataclasses import dataclass
 from typing import Annotated
 
-from stepwell import Agent
+from stepwell import Agent, Model
 
 
 @dataclass
@@ -16,7 +15,6 @@ class Trip:
             raise ValueError(f"{self.days} days are no trip")
 
 
-base_url, key = next(iter(sys.argv[1:]), None), os.environ.get("OPENAI_API_KEY")
-agent = Agent(provider="openai", model="gpt-4o-mini", base_url=base_url, key=key)
-trip = agent.run_sync("Three days in Norway: where?", output_type=Trip).output
+agent = Agent(Model.openai("gpt-4o-mini", base_url=next(iter(sys.argv[1:]), None)), output_type=Trip)
+trip = agent.run_sync("Three days in Norway: where?").output
 print(f"{trip.days} days in {trip.city}")

@@ -1,5 +1,5 @@
 // A turn that may cost a cent, and what it has cost, in Node.
-import init, { Agent } from "stepwell";
+import init, { Agent, openai } from "stepwell";
 
 await init();
 const getSecretNumber = {
@@ -9,12 +9,9 @@ const getSecretNumber = {
   execute: ({ name }) => ({ alice: 42, bob: 7 })[name.toLowerCase()],
 };
 const agent = new Agent({
-  provider: "openai",
-  model: "gpt-4o-mini",
-  baseUrl: process.argv[2],
-  key: process.env.OPENAI_API_KEY,
+  model: openai("gpt-4o-mini", { baseUrl: process.argv[2] }),
   tools: [getSecretNumber],
   limits: { maxCost: 0.01 },
 });
-const { text, usage, outcome } = await agent.send("What are Alice's and Bob's secret numbers?").finish();
-console.log(text, `It cost $${usage.cost}:`, outcome.outcome);
+const { text, cost, stopReason } = await agent.run("What are Alice's and Bob's secret numbers?");
+console.log(text, `It cost $${cost}:`, stopReason);

@@ -1,5 +1,5 @@
 // A guard: it refuses a call, and an answer; with a base URL as the argument.
-import init, { Agent, HookRefusal } from "stepwell";
+import init, { Agent, HookRefusal, openai } from "stepwell";
 
 await init();
 const getSecretNumber = {
@@ -17,6 +17,6 @@ const guard = {
     if (text.includes("42")) throw new HookRefusal("it tells the number");
   },
 };
-const agent = new Agent({ provider: "openai", model: "gpt-4o-mini", baseUrl: process.argv[2], key: "key", tools: [getSecretNumber], hooks: [guard] });
-const turn = agent.sendAndWait("What are Alice's and Bob's secret numbers?");
-console.log(await turn.then(({ text }) => text, (refused) => refused.problem.message));
+const agent = new Agent({ model: openai("gpt-4o-mini", { baseUrl: process.argv[2] }), tools: [getSecretNumber], hooks: [guard] });
+const run = agent.run("What are Alice's and Bob's secret numbers?");
+console.log(await run.then(({ text }) => text, (refused) => refused.message));

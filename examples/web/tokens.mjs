@@ -1,17 +1,14 @@
-// A key that expires, and a turn that is otherwise than its agent: with a base URL as the argument.
-import init, { Agent } from "stepwell";
+// A key that expires, and a run that differs from its agent: with a base URL as the argument.
+import init, { Agent, openai } from "stepwell";
 
-/** Stands for the app's own way to a token: from its cache, or anew. */
-const token = async ({ rejected }) => (rejected ? "new" : "old");
+/** Stands for the app's own way to a token: from its cache, or a new one. */
+const apiKey = async ({ rejected }) => (rejected ? "new" : "old");
 
 await init();
 const agent = new Agent({
-  provider: "openai",
-  model: "gpt-4o-mini",
-  baseUrl: process.argv[2],
+  model: openai("gpt-4o-mini", { baseUrl: process.argv[2], apiKey }),
   instructions: "Answer in full sentences.",
-  credentials: token,
 });
 const options = { instructions: "Answer in one word.", user: "user-7" };
-const { text } = await agent.sendAndWait("What is the capital of Norway?", options);
+const { text } = await agent.run("What is the capital of Norway?", options);
 console.log(text);

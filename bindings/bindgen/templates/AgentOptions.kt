@@ -3,19 +3,34 @@
 package dev.stepwell
 
 {{ edits::IMPORTS }}
-/** The options of an [Agent]: its model, and the settings of its turns. */
-public abstract class AgentOptions internal constructor(
-{%- for field in options if self::is_argument(field) %}
-    private val {{ field.name.to_lower_camel_case() }}: {{ self::field_ty(field)? }},
-{%- endfor %}
-) {
-{%- for field in options if !self::is_argument(field) %}
+/** The options of an [Agent], besides its model: the settings of its turns. */
+public abstract class AgentOptions internal constructor() {
+{%- for field in options if !self::is_of_model(field) %}
 {{ self::doc(field.doc) }}
     public var {{ field.name.to_lower_camel_case() }}: {{ self::field_ty(field)? }} = {{ self::default(field)? }}
-{% endfor %}
-    internal fun config(): RunConfig =
+
+    /** Sets `{{ field.name.to_lower_camel_case() }}`; for Java. */
+    public fun {{ field.name.to_lower_camel_case() }}(value: {{ self::field_ty(field)? }}): AgentBuilder {
+        {{ field.name.to_lower_camel_case() }} = value
+        return this as AgentBuilder
+    }
+{% if let Some(record) = self::block(field) %}
+    /** Changes `{{ field.name.to_lower_camel_case() }}`: what the block does not set stays. */
+    public fun {{ field.name.to_lower_camel_case() }}(set: {{ record }}Builder.() -> Unit) {
+        {{ field.name.to_lower_camel_case() }} = {{ record }}Builder({{ field.name.to_lower_camel_case() }}).apply(set).build()
+    }
+{% endif %}
+{%- endfor %}
+    /** The configuration, without the key. */
+    internal fun config(of: Model): RunConfig =
         RunConfig(
-{%- for field in options %}
+            provider = of.provider,
+            model = of.name,
+            api = of.api,
+            baseUrl = of.baseUrl,
+            headers = of.headers,
+            providers = of.customProviders,
+{%- for field in options if !self::is_of_model(field) %}
             {{ field.name.to_lower_camel_case() }} = {{ field.name.to_lower_camel_case() }},
 {%- endfor %}
         )

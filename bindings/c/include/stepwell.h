@@ -68,7 +68,7 @@ void stepwell_registry_free(StepwellRegistry *registry);
  * {"answer": …} or {"refused": …}, of the kind "stale" where another run has taken the handle's thread. */
 StepwellText stepwell_registry_call(const StepwellRegistry *registry, const uint8_t *json, size_t length);
 
-/* Calls without a run. {"call": "conversation", "turns", "turn"} is answered with {"messages", "sharedState"}, which the
+/* Calls without a run. {"call": "transcript", "turns", "turn"} is answered with {"messages", "sharedState"}, which the
  * next run begins with after the turn, or after the one that ends last; {"call": "title", "messages"} with the title of a
  * thread; {"call": "notStored", "message"} with the outcome of a turn that the store did not take, "noInstructions" with
  * that of one whose instructions could not be made, and {"call": "busy"} with that of one that began while another turn of

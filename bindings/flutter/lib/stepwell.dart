@@ -1,18 +1,18 @@
 /// The loop between a user, a language model and the app's tools.
 ///
 /// ```dart
-/// final agent = Agent(RunConfig(provider: 'openai', model: 'gpt-4o-mini', key: key), tools: [secretNumber]);
-/// await for (final event in agent.send("What is Alice's secret number?").events) {
-///   if (event case TextMessageContent(:final delta)) stdout.write(delta);
-///   // A wrong key, say, is told with the last event.
-///   if (event case TurnCompleted(outcome: Outcome(:final problem?))) stdout.writeln(problem.message);
+/// final agent = Agent(Model.openai('gpt-5-mini', apiKey: key), tools: [secretNumber]);
+/// try {
+///   await for (final text in agent.stream("What is Alice's secret number?").textStream) stdout.write(text);
+/// } on StepwellException catch (error) {
+///   stderr.writeln(error);
 /// }
 /// ```
 ///
 /// There are two APIs on one machine: [Agent] does the network IO itself, [RunMachine] leaves all of it to the app.
 library;
 
-export 'src/agent.dart' show Agent, JournalSink, Recovered, Turn;
+export 'src/agent.dart' show Agent, Conversation, JournalSink, Recovered, Turn;
 export 'src/approval.dart';
 export 'src/config.dart' show ResponseFormat;
 export 'src/context.dart';
@@ -20,15 +20,17 @@ export 'src/credentials.dart' hide NoInstructions, instructions;
 export 'src/effects.dart';
 export 'src/errors.dart';
 export 'src/events.dart';
-export 'src/finished.dart';
 export 'src/hooks.dart' hide runHook;
 export 'src/json.dart' show JsonObject;
 export 'src/machine.dart';
 export 'src/media.dart' hide contentOf, partsOf;
+export 'src/model.dart';
 export 'src/native.dart' show stepwellVersion;
+export 'src/options.dart';
 export 'src/outcomes.dart';
 export 'src/registry.dart';
-export 'src/session.dart' show Conversation, conversationOf;
+export 'src/result.dart' show TurnResult;
+export 'src/session.dart' show Transcript, conversationOf;
 export 'src/shapes.dart';
 export 'src/start.dart';
 export 'src/store.dart';

@@ -6,7 +6,7 @@ import 'package:http/http.dart' as http;
 import 'package:http/testing.dart';
 import 'package:stepwell/stepwell.dart';
 
-const config = RunConfig(provider: 'openai-compatible', model: 'm', baseUrl: 'http://localhost/v1');
+const local = Model.openaiCompatible('m', baseUrl: 'http://localhost/v1');
 
 String piece(Map<String, Object?> delta, [String? reason]) => 'data: ${jsonEncode({
           'id': 'c',
@@ -30,8 +30,8 @@ String calls(Map<String, Map<String, Object?>> calls, String name) => '${piece({
         }, 'tool_calls')}data: [DONE]\n\n';
 
 /// Answers with these bodies, one after the other.
-final class Model {
-  Model(this.bodies);
+final class MockModel {
+  MockModel(this.bodies);
 
   final List<Stream<String>> bodies;
   final requests = <Map<String, Object?>>[];
@@ -51,23 +51,47 @@ Tool secretNumber(FutureOr<Object?> Function(String name) number) => Tool(
     );
 
 void main() {
-  test('threads have conversations of their own, and are unread until they are looked at', () async {
-    final model = Model([Stream.value(says('One.')), Stream.value(says('Two.'))]);
+  test('conversations are apart, and unread until they are looked at', () async {
+    final model = MockModel([Stream.value(says('One.')), Stream.value(says('Two.'))]);
     var journal = '';
-    final agent = Agent(config, threadId: 'a', client: model.client, journal: (_, lines) => journal += lines);
-    const key = ThreadKey('b', room: 'kitchen');
-    final other = agent.thread(key);
-    agent.registry.lookAt(agent.threadKey);
-    await agent.sendAndWait('Hello');
-    await other.sendAndWait('Hello there');
-    expect(agent.messages.last['content'], 'One.');
-    expect(agent.thread(key).messages.last['content'], 'Two.');
-    expect(agent.registry.running, isEmpty);
-    expect(agent.registry.unreadThreads, [key]);
+    final registry = RunRegistry();
+    final agent = Agent(local, client: model.client, registry: registry, journal: (_, lines) => journal += lines);
+    final one = agent.conversation(id: 'a');
+    final other = agent.conversation(id: 'b', room: 'kitchen');
+    registry.lookAt(one.key);
+    await one.send('Hello');
+    await other.send('Hello there');
+    expect(one.messages.last['content'], 'One.');
+    expect(agent.conversation(id: 'b', room: 'kitchen').messages.last['content'], 'Two.');
+    expect(registry.running, isEmpty);
+    expect(registry.unreadThreads, [other.key]);
     expect(const LineSplitter().convert(journal).length, greaterThan(5));
-    agent.forgetThread(key);
-    expect(agent.thread(key).messages, isEmpty);
-    expect(agent.registry.unreadThreads, isEmpty);
+    await other.delete();
+    expect(other.messages, isEmpty);
+    expect(registry.unreadThreads, isEmpty);
+  });
+
+  test('many users share an agent, and none is in the request of another', () async {
+    final requests = <String>[];
+    final client = MockClient.streaming((request, body) async {
+      final text = await body.bytesToString();
+      requests.add(text);
+      final user = RegExp(r'user-\d+').firstMatch(text)![0]!;
+      return http.StreamedResponse(
+        Stream.value(utf8.encode(says('Hello, $user.'))),
+        200,
+        headers: {'content-type': 'text/event-stream'},
+      );
+    });
+    final agent = Agent(local, client: client);
+    final users = [for (var run = 0; run < 1000; run++) 'user-${run % 100}'];
+    final results = await Future.wait([for (final user in users) agent.run('I am $user')]);
+    expect([for (final result in results) result.output], [for (final user in users) 'Hello, $user.']);
+    expect({for (final result in results) result.stopReason}, {'success'});
+    Set<String> names(String text) => {for (final match in RegExp(r'user-\d+').allMatches(text)) match[0]!};
+    expect(requests, hasLength(1000));
+    expect([for (final request in requests) names(request).length], everyElement(1));
+    expect({for (final result in results) result.messages.length}, {2});
   });
 
   test('a registry is stored, and what is stale says so', () {
@@ -78,7 +102,7 @@ void main() {
     expect(second.replaced, first);
     expect(
       () => registry.check(first),
-      throwsA(isA<StepwellException>().having((error) => error.kind, 'kind', StepwellErrorKind.stale)),
+      throwsA(isA<MisuseException>().having((error) => error.code, 'code', MisuseCode.stale)),
     );
     registry.complete(second.handle, const CancelledOutcome());
     expect(registry.takeEvents().last, isA<ThreadUnread>());
@@ -90,6 +114,7 @@ void main() {
     final copy = timeouts.copyWith(silence: () => null);
     expect(copy.silence, isNull);
     expect(copy.tool, timeouts.tool);
+    final config = local.config;
     final changed = config.copyWith(limits: const Limits().copyWith(maxToolRounds: 3));
     expect(changed.limits.maxToolRounds, 3);
     expect(changed.model, config.model);
@@ -101,22 +126,22 @@ void main() {
           ...events,
           {'type': 'RUN_FINISHED', 'threadId': 't', 'runId': id},
         ].map((event) => 'data: ${jsonEncode(event)}\n\n').join();
-    final model = Model([
+    final model = MockModel([
       Stream.value(run('1', [
         {'type': 'STATE_SNAPSHOT', 'snapshot': {'pages': 2}},
       ])),
       Stream.value(run('2', [])),
     ]);
-    const config = RunConfig(
-      provider: 'ag-ui',
-      baseUrl: 'http://localhost/agent',
-      settings: GenerationSettings(context: [ContextEntry(description: 'The page', value: 'Orders')]),
-      agUi: AgUiOptions(isBefore10: true),
+    final agent = Agent(
+      const Model.agUi('http://localhost/agent'),
+      client: model.client,
+      settings: const GenerationSettings(context: [ContextEntry(description: 'The page', value: 'Orders')]),
+      agUi: const AgUiOptions(isBefore10: true),
     );
-    final agent = Agent(config, client: model.client, threadId: 't', sharedState: {'pages': 1});
-    await agent.send('Hi').finish();
-    expect(agent.sharedState, {'pages': 2});
-    await agent.send('Hi').finish();
+    final talk = agent.conversation(id: 't', sharedState: {'pages': 1});
+    await talk.send('Hi');
+    expect(talk.sharedState, {'pages': 2});
+    await talk.send('Hi');
     expect([for (final request in model.requests) request['state']], [
       {'pages': 1},
       {'pages': 2},
@@ -136,7 +161,7 @@ void main() {
     final interrupts = [
       {'id': 'where', 'reason': 'input_required'},
     ];
-    final model = Model([
+    final model = MockModel([
       Stream.value(run([
         {...finished, 'outcome': {'type': 'interrupt', 'interrupts': interrupts}},
       ])),
@@ -145,95 +170,105 @@ void main() {
         finished,
       ])),
     ]);
-    const config = RunConfig(provider: 'ag-ui', baseUrl: 'http://localhost/agent');
-    final agent = Agent(config, client: model.client, threadId: 't');
-    expect((await agent.sendAndWait('Book it')).text, 'Then not.');
+    final agent = Agent(const Model.agUi('http://localhost/agent'), client: model.client);
+    expect((await agent.conversation(id: 't').send('Book it')).text, 'Then not.');
     expect(model.requests.last['resume'], [
       {'interruptId': 'where', 'status': 'cancelled'},
     ]);
   });
 
   test('a question, two tool calls, an answer', () async {
-    final model = Model([
+    final model = MockModel([
       Stream.value(calls({'a': {'name': 'alice'}, 'b': {'name': 'bob'}}, 'get_secret_number')),
       Stream.value(says('42 and 7')),
     ]);
-    final agent = Agent(config, client: model.client, tools: [
+    final agent = Agent(local, client: model.client, tools: [
       secretNumber((name) async => {'alice': 42, 'bob': 7}[name]),
     ]);
-    final turn = agent.send('What are their numbers?');
+    final talk = agent.conversation();
+    final turn = talk.stream('What are their numbers?');
     final events = await turn.events.toList();
     expect(events.whereType<TextMessageContent>().map((event) => event.delta).join(), '42 and 7');
     expect((events.last as TurnCompleted).outcome, isA<SuccessOutcome>());
-    final finished = await turn.finish();
-    expect(finished.text, '42 and 7');
-    expect(finished.hops, 2);
+    final result = await turn.result;
+    expect(result.output, '42 and 7');
+    expect(result.text, '42 and 7');
+    expect(result.hops, 2);
     final results = (model.requests[1]['messages']! as List<Object?>).cast<Map<String, Object?>>();
     expect([for (final message in results) if (message['role'] == 'tool') message['content']], ['42', '7']);
-    expect(agent.messages.length, 5);
+    expect(talk.messages.length, 5);
   });
 
   test('a tool that throws is shown to the model, and the turn goes on', () async {
-    final model = Model([
+    final model = MockModel([
       Stream.value(calls({'a': {'name': 'carol'}}, 'get_secret_number')),
       Stream.value(says('Nobody knows')),
     ]);
-    final agent = Agent(config, client: model.client, tools: [
+    final agent = Agent(local, client: model.client, tools: [
       secretNumber((name) => throw ToolException('nobody knows $name')),
     ]);
-    final events = await agent.send('Carol?').events.toList();
+    final events = await agent.stream('Carol?').events.toList();
     expect(events.whereType<ToolCallUpdate>().last.failure, 'nobody knows carol');
     expect((events.last as TurnCompleted).outcome, isA<SuccessOutcome>());
   });
 
   test('leaving the loop cancels the turn, and the tool that runs is told', () async {
-    final model = Model([
+    final model = MockModel([
       Stream.value(calls({'a': {'name': 'alice'}}, 'get_secret_number')),
     ]);
     final cancelled = Completer<void>();
-    final agent = Agent(config, client: model.client, tools: [
+    final agent = Agent(local, client: model.client, tools: [
       Tool('get_secret_number', 'Waits.', properties: {'name': Schema.text('Whose.')}, run: (call) async {
         await call.cancelled;
         cancelled.complete();
         return null;
       }),
     ]);
-    final turn = agent.send('Alice?');
+    final turn = agent.stream('Alice?');
     await for (final event in turn.events) {
       if (event case ToolCallUpdate(status: ToolCallStatus.executing)) break;
     }
     await cancelled.future;
-    expect((await turn.finish()).outcome, isA<CancelledOutcome>());
+    await expectLater(turn.result, throwsA(isA<CancelledException>()));
   });
 
   test('a stream that is cut off is no success, and what was said stays', () async {
-    final model = Model([
+    final model = MockModel([
       Stream.value(piece({'role': 'assistant', 'content': 'Once upon'})),
     ]);
-    final turn = Agent(config, client: model.client).send('Tell');
-    final finished = await turn.finish();
-    expect(finished.outcome, isA<TruncatedOutcome>());
-    expect(finished.text, 'Once upon');
+    final turn = Agent(local, client: model.client).stream('Tell');
+    final texts = <String>[];
+    await expectLater(turn.textStream.forEach(texts.add), throwsA(isA<ConnectionException>()));
+    expect(texts.join(), 'Once upon');
+    await expectLater(
+      turn.result,
+      throwsA(isA<ConnectionException>().having((error) => error.result?.text, 'text', 'Once upon')),
+    );
   });
 
   test('an answer that is no stream is a failure with its reason', () async {
     final client = MockClient((request) async => http.Response('{"error":{"message":"bad key"}}', 401));
-    final finished = await Agent(config, client: client).send('Hello').finish();
-    expect(finished.outcome, isA<FailedOutcome>().having((failed) => failed.message, 'message', contains('bad key')));
+    await expectLater(
+      Agent(local, client: client).run('Hello'),
+      throwsA(isA<AuthenticationException>()
+          .having((error) => error.message, 'message', contains('bad key'))
+          .having((error) => error.status, 'status', 401)
+          .having((error) => error.provider, 'provider', 'openai-compatible')),
+    );
   });
 
   test('the user is asked before a tool runs', () async {
-    final model = Model([
+    final model = MockModel([
       Stream.value(calls({'a': {}}, 'order')),
       Stream.value(says('I see')),
     ]);
     final agent = Agent(
-      config,
+      local,
       client: model.client,
       tools: [Tool('order', 'Orders.', requiresApproval: true, run: (_) => 'ordered')],
       approver: (invocation) async => const Denied('not on Sundays'),
     );
-    final events = await agent.send('Go').events.toList();
+    final events = await agent.stream('Go').events.toList();
     expect(events.whereType<ToolCallUpdate>().last.failure, contains('not on Sundays'));
   });
 }

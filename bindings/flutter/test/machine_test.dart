@@ -63,12 +63,12 @@ void main() {
     final before = machine.digest;
     expect(
       () => machine.resume(const []),
-      throwsA(isA<StepwellException>().having((error) => error.kind, 'kind', StepwellErrorKind.misuse)),
+      throwsA(isA<MisuseException>().having((error) => error.code, 'code', MisuseCode.misuse)),
     );
     expect(machine.digest, before);
     expect(
       () => RunMachine(const RunConfig(provider: 'nobody'), 'thread-1'),
-      throwsA(isA<StepwellException>().having((error) => error.reason, 'reason', contains('nobody'))),
+      throwsA(isA<StepwellException>().having((error) => error.message, 'message', contains('nobody'))),
     );
   });
 }

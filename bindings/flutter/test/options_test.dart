@@ -5,7 +5,7 @@ import 'package:http/http.dart' as http;
 import 'package:http/testing.dart';
 import 'package:stepwell/stepwell.dart';
 
-import 'agent_test.dart' show Model, calls, config, says;
+import 'agent_test.dart' show MockModel, calls, local, says;
 
 String system(Map<String, Object?> request) =>
     ((request['messages']! as List<Object?>).first! as Map<String, Object?>)['content']! as String;
@@ -13,26 +13,27 @@ String system(Map<String, Object?> request) =>
 void main() {
   test('a turn is otherwise than its agent, and the next one is not', () async {
     final answers = [calls({'a': {}}, 'own'), says('Yes.'), says('Again.')];
-    final model = Model([for (final answer in answers) Stream.value(answer)]);
+    final model = MockModel([for (final answer in answers) Stream.value(answer)]);
     final agent = Agent(
-      config.copyWith(instructions: 'Be kind.'),
+      local,
+      instructions: 'Be kind.',
       client: model.client,
       tools: [Tool('work', 'Works.', run: (_) => 'of the agent')],
     );
-    const options = TurnOptions(instructions: 'Be brief.', toolNames: [], user: 'user-7');
     final own = Tool('own', 'Of this turn.', run: (_) => 'of the turn');
-    expect((await agent.sendAndWait('Hello', options: options, tools: [own])).text, 'Yes.');
-    expect((await agent.sendAndWait('And?')).text, 'Again.');
+    final options = RunOptions(instructions: 'Be brief.', toolNames: const [], user: 'user-7', tools: [own]);
+    expect((await agent.run('Hello', options: options)).text, 'Yes.');
+    expect((await agent.run('And?')).text, 'Again.');
     expect([for (final request in model.requests) system(request)], ['Be brief.', 'Be brief.', 'Be kind.']);
     expect([for (final request in model.requests) request['user']], ['user-7', 'user-7', null]);
   });
 
   test('a typed answer is of the turn', () async {
-    const output = OutputType(name: 'Count', schema: {
+    final output = Output<int>('Count', const {
       'type': 'object',
       'properties': {'n': {'type': 'integer'}},
       'required': ['n'],
-    });
+    }, (value) => value['n']! as int);
     final keys = <String?>[];
     final answers = ['{"n":1}', 'Yes.', '{"n":2}'];
     final client = MockClient.streaming((request, body) async {
@@ -45,10 +46,15 @@ void main() {
         headers: {'content-type': 'text/event-stream'},
       );
     });
-    final agent = Agent(config, client: client, credentials: (_) => const Authorization(key: 'mine'));
-    expect((await agent.sendAndWait('How many?', options: const TurnOptions(output: output))).output, {'n': 1});
-    expect((await agent.sendAndWait('And?')).output, isNull);
-    expect(await agent.run('How many now?', output, (value) => value['n']), 2);
+    final model = Model.openaiCompatible(
+      'm',
+      baseUrl: 'http://localhost/v1',
+      credentials: (_) => const Authorization(key: 'mine'),
+    );
+    final talk = Agent(model, client: client).conversation();
+    expect((await talk.sendAs('How many?', output)).output, 1);
+    expect((await talk.send('And?')).output, 'Yes.');
+    expect((await talk.streamAs('How many now?', output).result).output, 2);
     expect(keys, ['Bearer mine', 'Bearer mine', 'Bearer mine']);
   });
 
@@ -65,44 +71,64 @@ void main() {
         headers: {'content-type': 'text/event-stream'},
       );
     });
-    Agent agent(CredentialSource credentials) => Agent(config, client: client, credentials: credentials);
+    Agent agent(CredentialSource credentials) {
+      final model = Model.openaiCompatible('m', baseUrl: 'http://localhost/v1', credentials: credentials);
+      return Agent(model, client: client);
+    }
+
     final asking = agent((request) async => Authorization(key: request.rejected ? 'new' : 'old'));
-    expect((await asking.sendAndWait('Hello')).text, 'Yes.');
+    expect((await asking.run('Hello')).text, 'Yes.');
     expect(keys, ['Bearer old', 'Bearer new']);
-    final failed = await agent((_) => throw Exception('nobody has signed in')).send('Hello').finish();
-    expect(failed.outcome.problem!.kind, ProblemKind.authentication);
-    expect(failed.outcome.problem!.message, contains('nobody has signed in'));
+    await expectLater(
+      agent((_) => throw Exception('nobody has signed in')).run('Hello'),
+      throwsA(isA<AuthenticationException>()
+          .having((error) => error.message, 'message', contains('nobody has signed in'))),
+    );
   });
 
   test('hooks look, change and refuse', () async {
-    final model = Model([for (final answer in ['Yes.', 'The secret.']) Stream.value(says(answer))]);
+    final model = MockModel([for (final answer in ['Yes.', 'The secret.']) Stream.value(says(answer))]);
     final said = <String>[];
     final watch = Hook('watch', afterAnswer: (answer) => said.add(answer.text));
-    expect((await Agent(config, client: model.client, hooks: [watch]).sendAndWait('Hello')).text, 'Yes.');
+    expect((await Agent(local, client: model.client, hooks: [watch]).run('Hello')).text, 'Yes.');
     expect(said, ['Yes.']);
     final guard = Hook('guard', afterAnswer: (_) => throw const HookRefusal('it tells the secret'));
-    final refused = await Agent(config, client: model.client, hooks: [guard]).send('Hello').finish();
-    expect(refused.outcome.problem!.kind, ProblemKind.refusedByHook);
-    expect(refused.outcome.problem!.message, contains('it tells the secret'));
+    await expectLater(
+      Agent(local, client: model.client, hooks: [guard]).run('Hello'),
+      throwsA(isA<RefusedException>().having((error) => error.message, 'message', contains('it tells the secret'))),
+    );
     final broken = Hook('broken', beforeRequest: (_) => throw Exception('no such table'));
     await expectLater(
-      Agent(config, client: model.client, hooks: [broken]).sendAndWait('Hello'),
-      throwsA(isA<RefusedByHookException>()),
+      Agent(local, client: model.client, hooks: [broken]).run('Hello'),
+      throwsA(isA<RefusedException>()),
     );
   });
 
   test('instructions are made for each turn', () async {
-    final model = Model([for (final answer in ['Yes.', 'No.']) Stream.value(says(answer))]);
-    final agent = Agent(
-      config,
-      threadId: 'garden',
+    final model = MockModel([for (final answer in ['Yes.', 'No.']) Stream.value(says(answer))]);
+    final talk = Agent(
+      local,
       client: model.client,
       instructionsFrom: (turn) => '${turn.messages.length} in ${turn.thread.thread}.',
-    );
-    await agent.sendAndWait('Hello');
-    await agent.sendAndWait('And?');
+    ).conversation(id: 'garden');
+    await talk.send('Hello');
+    await talk.send('And?');
     expect([for (final request in model.requests) system(request)], ['0 in garden.', '2 in garden.']);
-    final broken = Agent(config, client: model.client, instructionsFrom: (_) => throw Exception('no profile'));
-    await expectLater(broken.sendAndWait('Hello'), throwsA(isA<AppFailedException>()));
+    final broken = Agent(local, client: model.client, instructionsFrom: (_) => throw Exception('no profile'));
+    await expectLater(broken.run('Hello'), throwsA(isA<ToolFailedException>()));
+  });
+
+  test('a run has a model of its own, and nothing of the agent goes to it', () async {
+    final model = MockModel([for (final answer in ['Yes.', 'No.']) Stream.value(says(answer))]);
+    final agent = Agent(
+      const Model.openaiCompatible('m', baseUrl: 'http://localhost/v1', apiKey: 'secret'),
+      client: model.client,
+    );
+    const other = Model.openaiCompatible('other', baseUrl: 'http://localhost/v2');
+    await agent.run('Hello', options: const RunOptions(model: other));
+    await agent.run('Hello');
+    expect([for (final request in model.requests) request['model']], ['other', 'm']);
+    expect(Model.named('openai:gpt-5-mini').name, 'gpt-5-mini');
+    expect(() => Model.named('gpt-5-mini'), throwsArgumentError);
   });
 }

@@ -6,12 +6,13 @@ import 'package:http/http.dart' as http;
 import 'package:http/testing.dart';
 import 'package:stepwell/stepwell.dart';
 
-const config = RunConfig(
-  provider: 'openai-compatible',
-  model: 'm',
-  baseUrl: 'http://localhost/v1',
-  retry: RetryPolicy(firstDelay: Duration.zero, maxDelay: Duration.zero),
-);
+/// An agent that tries again at once.
+Agent agent(http.Client client, Store store) => Agent(
+      const Model.openaiCompatible('m', baseUrl: 'http://localhost/v1'),
+      retry: const RetryPolicy(firstDelay: Duration.zero, maxDelay: Duration.zero),
+      store: store,
+      client: client,
+    );
 
 String says(String text) => 'data: ${jsonEncode({
           'choices': [
@@ -55,15 +56,15 @@ final class MemoryStore implements Store {
   Kept? _find(TurnKey key) =>
       kept.where((turn) => turn.key.thread == key.thread && turn.key.turn == key.turn).firstOrNull;
 
-  Kept _turn(TurnKey key) => _find(key) ?? (throw StoreException(StoreErrorKind.noTurn, key.turn));
+  Kept _turn(TurnKey key) => _find(key) ?? (throw StoreException(StoreErrorCode.noTurn, key.turn));
 
   Iterable<Kept> _of(ThreadKey thread) => kept.where((turn) => turn.key.thread == thread);
 
   @override
   Future<int> beginTurn(NewTurn turn) async {
     onBegin();
-    if (_find(turn.key) != null) throw StoreException(StoreErrorKind.exists, turn.key.turn);
-    if (_of(turn.key.thread).any((turn) => turn.isOpen)) throw StoreException(StoreErrorKind.busy, turn.key.turn);
+    if (_find(turn.key) != null) throw StoreException(StoreErrorCode.exists, turn.key.turn);
+    if (_of(turn.key.thread).any((turn) => turn.isOpen)) throw StoreException(StoreErrorCode.busy, turn.key.turn);
     final record = TurnRecord(turn.key.turn, TurnStatus.streaming, turn.at, turn.at, const [],
         parent: turn.parent, message: turn.message, history: turn.history);
     kept.add(Kept(turn.key, record, turn.owner, turn.checkpoint));
@@ -73,8 +74,8 @@ final class MemoryStore implements Store {
   @override
   Future<Claimed> claim(TurnKey key, int seen, String owner) async {
     final turn = _turn(key);
-    if (!turn.isOpen) throw StoreException(StoreErrorKind.closed, key.turn);
-    if (turn.generation != seen) throw StoreException(StoreErrorKind.stale, key.turn);
+    if (!turn.isOpen) throw StoreException(StoreErrorCode.closed, key.turn);
+    if (turn.generation != seen) throw StoreException(StoreErrorCode.stale, key.turn);
     turn
       ..generation += 1
       ..owner = owner;
@@ -86,9 +87,9 @@ final class MemoryStore implements Store {
     onWrite();
     final turn = _turn(key);
     final TurnRecord(:blocks, :parent, :message, :history, :createdAt) = turn.record;
-    if (turn.generation != generation) throw StoreException(StoreErrorKind.stale, key.turn);
-    if (batch.first > blocks.length) throw StoreException(StoreErrorKind.gap, key.turn);
-    if (!turn.isOpen) throw StoreException(StoreErrorKind.closed, key.turn);
+    if (turn.generation != generation) throw StoreException(StoreErrorCode.stale, key.turn);
+    if (batch.first > blocks.length) throw StoreException(StoreErrorCode.gap, key.turn);
+    if (!turn.isOpen) throw StoreException(StoreErrorCode.closed, key.turn);
     final added = batch.blocks.where((block) => block.sequence >= blocks.length);
     turn
       ..record = TurnRecord(
@@ -135,38 +136,41 @@ final class MemoryStore implements Store {
 }
 
 void main() {
-  const diary = ThreadKey('diary');
-
   test('a later agent goes on from what is stored, and says it otherwise', () async {
     final store = MemoryStore();
-    Agent agent(http.Client client) => Agent(config, threadId: 'diary', store: store, client: client);
-    await agent(model(['One.'])).sendAndWait('Hello');
+    await agent(model(['One.']), store).conversation(id: 'diary').send('Hello');
     final first = store.kept.single;
     expect(first.record.status, TurnStatus.complete);
     final asked = <String>[];
-    final later = agent(model(['Two.', 'Three.'], asked));
-    await later.sendAndWait('And?');
+    final later = agent(model(['Two.', 'Three.'], asked), store).conversation(id: 'diary');
+    expect(later.messages, isEmpty);
+    expect(await later.load(), hasLength(2));
+    await later.send('And?');
     expect(asked.single, contains('One.'));
     expect(store.kept.last.record.parent, first.key.turn);
-    final resent = await later.resend(first.key.turn, 'Good morning');
-    expect((await resent.finish()).text, 'Three.');
+    final resent = later.resend(first.key.turn, 'Good morning');
+    expect((await resent.result).text, 'Three.');
     expect(asked.last, isNot(contains('Hello')));
-    expect(await later.deleteThread(diary), isTrue);
+    await expectLater(
+      later.resend('nothing', '?').result,
+      throwsA(isA<StoreException>().having((error) => error.code, 'code', StoreErrorCode.noTurn)),
+    );
+    expect(await later.delete(), isTrue);
     expect(store.kept, isEmpty);
   });
 
   test('what a process has left goes on, and its owner writes no more', () async {
     final store = MemoryStore();
-    final first = Agent(config, threadId: 'diary', store: store, client: model([]));
-    final turn = first.send('Hello');
+    final turn = agent(model([]), store).conversation(id: 'diary').stream('Hello');
     await turn.begun;
-    final second = Agent(config, threadId: 'diary', store: store, client: model(['Hi.']));
+    final second = agent(model(['Hi.']), store);
     expect(await second.recover(), isEmpty);
     await store.claim(store.kept.single.key, 1, 'of a process that is gone');
     final recovered = (await second.recover()).single;
-    expect((await recovered.turn!.finish()).text, 'Hi.');
+    expect((await recovered.turn!.result).text, 'Hi.');
+    expect(recovered.conversation.messages, hasLength(2));
     turn.cancel();
-    await turn.finish();
+    await expectLater(turn.result, throwsA(isA<CancelledException>()));
     expect(store.kept.single.record.status, TurnStatus.complete);
   });
 
@@ -174,15 +178,24 @@ void main() {
     final store = MemoryStore();
     var failures = 0;
     store.onWrite = () {
-      if (failures++ < 3) throw const StoreException(StoreErrorKind.unavailable, 'no connection');
+      if (failures++ < 3) throw const StoreException(StoreErrorCode.unavailable, 'no connection');
     };
-    final agent = Agent(config, threadId: 'diary', store: store, client: model(['One.']));
-    final turn = agent.send('Hello');
-    final events = await turn.events.toList();
+    final talk = agent(model(['One.']), store).conversation();
+    final events = await talk.stream('Hello').events.toList();
     expect(events.whereType<WarningEvent>(), hasLength(3));
     expect(events.last, isA<TurnCompleted>());
     expect(store.kept.single.record.status, TurnStatus.complete);
-    store.onBegin = () => throw const StoreException(StoreErrorKind.readOnly, 'no rights');
-    await expectLater(agent.sendAndWait('And?'), throwsA(isA<NotStoredException>()));
+    store.onBegin = () => throw const StoreException(StoreErrorCode.readOnly, 'no rights');
+    await expectLater(talk.send('And?'), throwsA(isA<StoreException>()));
+  });
+
+  test('what is no conversation is not stored', () async {
+    final store = MemoryStore();
+    final one = agent(model(['One.', 'Two.']), store);
+    await one.run('Hello');
+    expect(store.kept, isEmpty);
+    final own = MemoryStore();
+    await one.conversation(store: own).send('Hello');
+    expect([store.kept.length, own.kept.length], [0, 1]);
   });
 }

@@ -26,7 +26,7 @@ enum Call {
 
 /// Answers a call of a host without a run:
 ///
-/// - `{"call": "conversation", "turns", "turn"}` with the history for the next run, as `StoredTurns` has it;
+/// - `{"call": "transcript", "turns", "turn"}` with the history for the next run, as `StoredTurns` has it;
 /// - `{"call": "title", "messages"}` with the title of a thread, empty if the user's first message has no text for one;
 /// - `{"call": "notStored", "message"}`, `noInstructions` and `busy` with the outcome of a turn that its store did not
 ///   take, whose instructions could not be made, or that began while another turn of its thread was under way;
@@ -90,17 +90,17 @@ mod tests {
         let record = json!({
             "id": "run-1", "message": hello, "status": "streaming", "createdAtMs": 1, "updatedAtMs": 2, "blocks": [],
         });
-        let transcript = ask(json!({ "call": "conversation", "turns": [record], "turn": "run-1" }));
+        let transcript = ask(json!({ "call": "transcript", "turns": [record], "turn": "run-1" }));
         assert_eq!(transcript["answer"]["messages"], json!([hello]));
-        let missing = ask(json!({ "call": "conversation", "turns": [record], "turn": "run-2" }));
+        let missing = ask(json!({ "call": "transcript", "turns": [record], "turn": "run-2" }));
         assert_eq!(missing["refused"]["kind"], "invalidArgument");
         let outcome = ask(json!({ "call": "notStored", "message": "no disk" }));
-        assert_eq!(outcome["answer"]["problem"]["kind"], "notStored");
+        assert_eq!(outcome["answer"]["problem"]["kind"], "store");
         let outcome = ask(json!({ "call": "busy" }));
         assert_eq!(outcome["answer"]["failure"]["failure"], "busy");
         assert_eq!(outcome["answer"]["problem"]["kind"], "busy");
         let outcome = ask(json!({ "call": "noInstructions", "message": "no profile" }));
-        assert_eq!(outcome["answer"]["problem"]["kind"], "appFailed");
+        assert_eq!(outcome["answer"]["problem"]["kind"], "toolFailed");
         let messages = ["a", "b", "c"].map(|id| json!({ "messageId": id, "tokens": 10 }));
         let overflow = json!({ "tokens": 60, "window": 50, "messages": messages });
         let newest = ask(json!({ "call": "newest", "overflow": overflow, "part": 0.8 }));

@@ -6,7 +6,9 @@ import json
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
-from stepwell import Event, OpenStream, Outputs, RunConfig, RunMachine, Tool, ToolCallUpdate, tool
+from stepwell import Tool, ToolCallUpdate, tool
+from stepwell.machine import OpenStream, Outputs, RunConfig, RunMachine
+from stepwell.updates import Event
 
 STOP = b'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
 

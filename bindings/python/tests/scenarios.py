@@ -11,29 +11,42 @@ from typing import Any
 
 from conftest import THOROUGH
 
-import stepwell
-from stepwell import (
-    AgUiOptions,
+from stepwell import Completed, Limits, StepwellError, TextMessageContent, Tool, ToolCallUpdate, ToolOutput
+from stepwell.callbacks import AnswerDeclined
+from stepwell.machine import AgUiOptions, AnswerGiven, AnswerTool, AskApproval, AskUser, Authorize, ContextEntry, ContextGuard, CreateRun, DecodeOutput, DevicePolicy, Effect, GenerationSettings, HookSpec, HookSubject, HookedAnswer, HookedCall, HookedRequest, HookedResult, JsonSchema, OpenStream, OutputType, Outputs, Persist, RepeatLimit, RetryPolicy, RunConfig, RunHook, RunMachine, RunTool, TextOptions, Timeouts, TrimContext, TurnOptions
+from stepwell.updates import (
+    AnswerDropped,
     CallKey,
-    ContextEntry,
-    ContextGuard,
-    DevicePolicy,
-    GenerationSettings,
-    HookSpec,
-    JsonSchema,
-    Limits,
+    ContextNearlyFull,
+    ContextTrimmed,
+    Custom,
+    Event,
+    Failed,
+    HookRefused,
+    HopStarted,
+    Incomplete,
+    Interrupted,
+    LimitReached,
     Outcome,
-    Outputs,
-    OutputType,
-    RepeatLimit,
-    RetryPolicy,
-    RunConfig,
-    RunMachine,
-    StepwellError,
-    TextOptions,
-    Timeouts,
-    Tool,
-    TurnOptions,
+    OutputRefused,
+    PartialArguments,
+    PartialOutput,
+    ReasoningMessageContent,
+    Retrying,
+    SteeringRefused,
+    SteeringTaken,
+    StepFinished,
+    StepStarted,
+    StreamResumed,
+    ToolCallArgs,
+    ToolCallResult,
+    ToolCallStart,
+    ToolFailure,
+    ToolPartialResult,
+    ToolProgress,
+    UnknownToolCall,
+    WaitingForNetwork,
+    WarningEvent,
 )
 
 FOLDER = Path(__file__).resolve().parents[3] / "tests/scenarios"
@@ -177,11 +190,11 @@ _FAILURES = {
 def outcome_line(outcome: Outcome) -> str:
     """How a turn ended, in a line."""
     name = _snake(type(outcome).__name__)
-    if isinstance(outcome, stepwell.Incomplete):
+    if isinstance(outcome, Incomplete):
         return f"{name} {outcome.reason.value}: {outcome.message}"
-    if isinstance(outcome, stepwell.LimitReached):
+    if isinstance(outcome, LimitReached):
         return f"{name} {_snake(type(outcome.limit).__name__)}: {outcome.message}"
-    if isinstance(outcome, stepwell.Failed):
+    if isinstance(outcome, Failed):
         failure = _snake(type(outcome.failure).__name__)
         return f"{name} {_FAILURES.get(failure, failure)}: {outcome.message}"
     return name
@@ -190,122 +203,122 @@ def outcome_line(outcome: Outcome) -> str:
 _EVENTS = {"warning_event": "warning"}
 
 
-def _event(event: stepwell.Event) -> tuple[str, str | None, str]:
+def _event(event: Event) -> tuple[str, str | None, str]:
     """An event: its kind, what grows by it, and what it says."""
     kind = _snake(type(event).__name__)
     kind = _EVENTS.get(kind, kind)
     match event:
-        case stepwell.TextMessageContent() | stepwell.ReasoningMessageContent():
+        case TextMessageContent() | ReasoningMessageContent():
             return kind, event.message_id, event.delta
-        case stepwell.ToolCallArgs():
+        case ToolCallArgs():
             return kind, event.tool_call_id, event.delta
-        case stepwell.PartialArguments():
+        case PartialArguments():
             return kind, event.tool_call_id, ""
-        case stepwell.PartialOutput():
+        case PartialOutput():
             return kind, str(event.hop), ""
-        case stepwell.OutputRefused():
+        case OutputRefused():
             return kind, None, f"{event.retries_left}, {event.reason}"
-        case stepwell.ToolCallStart():
+        case ToolCallStart():
             return kind, None, event.tool_call_name
-        case stepwell.ToolCallResult():
+        case ToolCallResult():
             return kind, None, event.content
-        case stepwell.StepStarted() | stepwell.StepFinished():
+        case StepStarted() | StepFinished():
             return kind, None, event.step_name
-        case stepwell.Custom():
+        case Custom():
             return kind, None, event.name
-        case stepwell.HopStarted():
+        case HopStarted():
             return kind, None, f"{event.hop} {event.run_id}"
-        case stepwell.ToolCallUpdate():
+        case ToolCallUpdate():
             result = event.result
             said = ""
-            if isinstance(result, stepwell.ToolFailure):
+            if isinstance(result, ToolFailure):
                 said = f" ({result.kind.value}): {result.message}"
-            elif isinstance(result, stepwell.ToolOutput):
+            elif isinstance(result, ToolOutput):
                 said = f": {result.content}"
             return kind, None, f"{_key(event.call)} {event.status.value}{said}"
-        case stepwell.Retrying():
+        case Retrying():
             return kind, None, f"{event.attempt} in {round(event.delay * 1000)} ms, {event.reason}"
-        case stepwell.Interrupted():
+        case Interrupted():
             return kind, None, " ".join(asked.id for asked in event.interrupts)
-        case stepwell.AnswerDropped():
+        case AnswerDropped():
             return kind, None, event.effect
-        case stepwell.WarningEvent():
+        case WarningEvent():
             return kind, None, event.message
-        case stepwell.Completed():
+        case Completed():
             return kind, None, outcome_line(event.outcome)
-        case stepwell.UnknownToolCall():
+        case UnknownToolCall():
             return kind, None, event.tool_call_id
-        case stepwell.SteeringTaken():
+        case SteeringTaken():
             return kind, None, f"{event.message_id} {event.hop}"
-        case stepwell.SteeringRefused():
+        case SteeringRefused():
             return kind, None, event.reason.value
-        case stepwell.WaitingForNetwork():
+        case WaitingForNetwork():
             return kind, None, str(round(event.up_to * 1000))
-        case stepwell.StreamResumed():
+        case StreamResumed():
             return kind, None, f"{event.hop}:{event.attempt}"
-        case stepwell.ContextNearlyFull():
+        case ContextNearlyFull():
             return kind, None, f"{event.tokens} of {event.window}"
-        case stepwell.ToolProgress():
+        case ToolProgress():
             percent = "" if event.fraction is None else f" {round(event.fraction * 100)} %"
             return kind, None, f"{_key(event.call)}{percent}" + (f" {event.message}" if event.message else "")
-        case stepwell.ToolPartialResult():
+        case ToolPartialResult():
             return kind, None, f"{_key(event.call)} {event.content}"
-        case stepwell.HookRefused():
+        case HookRefused():
             return kind, None, f"{event.hook} {event.moment.value}, {event.reason}"
-        case stepwell.ContextTrimmed():
+        case ContextTrimmed():
             return kind, None, f"{event.tokens}, without {' '.join(event.left_out)}"
     return kind, None, ""
 
 
-def _effect(effect: stepwell.Effect) -> dict[str, Any]:
+def _effect(effect: Effect) -> dict[str, Any]:
     fields: dict[str, Any] = {}
     match effect:
-        case stepwell.CreateRun():
+        case CreateRun():
             fields = {"thread_id": effect.thread_id, "parent_run_id": effect.parent_run_id}
-        case stepwell.OpenStream():
+        case OpenStream():
             request = effect.request
             fields = {"method": request.method, "url": request.url, "headers": dict(request.headers)}
             fields["body"] = json.loads(request.body)
-        case stepwell.AskApproval() | stepwell.RunTool():
+        case AskApproval() | RunTool():
             call = effect.invocation
             fields = {"tool_call_id": call.tool_call_id, "name": call.name}
             fields |= {"arguments": call.arguments, "raw_arguments": call.raw_arguments}
             fields["attempt"] = call.attempt if call.attempt > 1 else None
-        case stepwell.AskUser():
+        case AskUser():
             fields = {"tool_call_id": effect.invocation.tool_call_id}
             fields |= {"message": effect.question.message, "schema": effect.question.schema}
-        case stepwell.AnswerTool(answer=stepwell.AnswerGiven(value)):
+        case AnswerTool(answer=AnswerGiven(value)):
             fields = {"value": value}
-        case stepwell.AnswerTool(answer=stepwell.AnswerDeclined(reason)):
+        case AnswerTool(answer=AnswerDeclined(reason)):
             fields = {"reason": reason}
-        case stepwell.Persist():
+        case Persist():
             fields = {"turn": effect.turn, "status": effect.status.value}
             fields["outcome"] = outcome_line(effect.outcome) if effect.outcome else None
             fields["blocks"] = [
                 {"sequence": block.sequence, "hop": block.hop, "content": block.content} for block in effect.blocks
             ]
-        case stepwell.DecodeOutput():
+        case DecodeOutput():
             fields = {"value": effect.value}
-        case stepwell.TrimContext():
+        case TrimContext():
             fields = {"tokens": effect.tokens, "window": effect.window}
             fields["messages"] = [{"message_id": each.message_id, "tokens": each.tokens} for each in effect.messages]
-        case stepwell.Authorize():
+        case Authorize():
             fields = {"rejected": effect.rejected}
-        case stepwell.RunHook():
+        case RunHook():
             fields = _subject(effect.subject) | {"hook": effect.hook}
     named = {"id": effect.id, "effect": _snake(type(effect).__name__)}
     return named | {name: value for name, value in fields.items() if value is not None}
 
 
-def _subject(subject: stepwell.HookSubject) -> dict[str, Any]:
+def _subject(subject: HookSubject) -> dict[str, Any]:
     match subject:
-        case stepwell.HookedRequest():
+        case HookedRequest():
             return {"instructions": subject.instructions, "messages": subject.messages}
-        case stepwell.HookedAnswer():
+        case HookedAnswer():
             return {"text": subject.text}
-        case stepwell.HookedCall():
+        case HookedCall():
             return {"name": subject.invocation.name, "arguments": subject.invocation.arguments}
-        case stepwell.HookedResult():
+        case HookedResult():
             return {"name": subject.invocation.name, "content": subject.content, "is_error": subject.is_error}
     raise TypeError(subject)
 
@@ -339,7 +352,7 @@ class Host:
             for outputs in self._play(name, step):
                 came.append(outputs)
         except StepwellError as refused:
-            error = refused.reason
+            error = refused.message
         machine = self.runs[name]
         came.append(machine.poll_outputs())
         gives: dict[str, Any] = {"state": machine.state.value}
@@ -351,7 +364,7 @@ class Host:
             gives["error"] = error
         effects = [effect for outputs in came for effect in outputs.effects]
         for effect in effects:
-            if isinstance(effect, stepwell.Persist):
+            if isinstance(effect, Persist):
                 self.written[f"{name} {effect.id}"] = machine.snapshot()
         if effects:
             gives["effects"] = [_effect(effect) for effect in effects]
@@ -444,7 +457,7 @@ def _input(machine: RunMachine, step: dict[str, Any]) -> Callable[..., Outputs]:
     return call
 
 
-def _lines(events: list[stepwell.Event]) -> list[str]:
+def _lines(events: list[Event]) -> list[str]:
     """The events in a line each; pieces of one thing that follow each other are one, however the bytes were cut."""
     lines: list[tuple[str, str | None, str]] = []
     for kind, grows, detail in map(_event, events):

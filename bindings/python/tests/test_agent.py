@@ -5,51 +5,46 @@ from __future__ import annotations
 import asyncio
 import gc
 import json
-import logging
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from conftest import MockLlm, calls, text
 
 from stepwell import (
-    AgUiOptions,
     Agent,
-    ApiErrorKind,
-    ApiFailure,
     AuthenticationError,
-    Cancelled,
     Completed,
-    ConfigurationError,
     ConnectionFailedError,
-    ContentFilteredError,
-    ContextEntry,
-    CutError,
-    Event,
-    Failed,
-    GenerationSettings,
-    Incomplete,
-    IncompleteReason,
-    LimitReached,
+    ContentFilterError,
+    Conversation,
     LimitReachedError,
     Limits,
-    MaxToolRounds,
-    ProblemKind,
-    RetryPolicy,
-    Started,
-    Success,
+    MisuseError,
+    Model,
+    StepwellError,
     TextMessageContent,
-    ToolCallStatus,
     ToolCallUpdate,
     ToolError,
-    ToolFailure,
-    ToolFailureKind,
     ToolOutput,
-    Truncated,
-    TurnError,
     tool,
 )
+from stepwell.errors import KINDS
+from stepwell.machine import AgUiOptions, ContextEntry, GenerationSettings, RetryPolicy
 from stepwell.tool_bugs import HIDDEN
-from stepwell.errors import TURN_ERRORS
+from stepwell.updates import (
+    ApiErrorKind,
+    ApiFailure,
+    Cancelled,
+    ErrorKind,
+    Event,
+    Failed,
+    Started,
+    Success,
+    ToolCallStatus,
+    ToolFailure,
+    ToolFailureKind,
+)
 
 Start = Callable[..., MockLlm]
 
@@ -62,15 +57,15 @@ def get_secret_number(name: str) -> int:
     return NUMBERS[name]
 
 
-def agent_of(mock: MockLlm, *tools: Callable[..., object]) -> Agent:
-    return Agent(provider="openai-compatible", model="mock", base_url=mock.base_url, tools=tools)
+def agent_of(mock: MockLlm, *tools: Callable[..., object]) -> Conversation[Any, Any]:
+    return Agent(mock.model, tools=tools).conversation()
 
 
-async def settled(agent: Agent, message: str = "Go") -> list[ToolCallUpdate]:
+async def settled(agent: Agent[Any, Any] | Conversation[Any, Any], message: str = "Go") -> list[ToolCallUpdate]:
     """The ends that the tool calls of a turn came to."""
     return [
         event
-        async for event in agent.send(message)
+        async for event in agent.stream(message)
         if isinstance(event, ToolCallUpdate) and event.result is not None
     ]
 
@@ -78,7 +73,7 @@ async def settled(agent: Agent, message: str = "Go") -> list[ToolCallUpdate]:
 async def test_secret_numbers(mock_llm: Start) -> None:
     mock = mock_llm()
     agent = agent_of(mock, get_secret_number)
-    events = [event async for event in agent.send("What are Alice's and Bob's secret numbers?")]
+    events = [event async for event in agent.stream("What are Alice's and Bob's secret numbers?")]
 
     assert isinstance(events[0], Started)
     assert events[-1] == Completed(Success())
@@ -87,18 +82,18 @@ async def test_secret_numbers(mock_llm: Start) -> None:
     )
     results = {event.call.index: event.result for event in events if isinstance(event, ToolCallUpdate)}
     assert results == {0: ToolOutput("42"), 1: ToolOutput("7")}
-    assert agent.text.endswith("Alice's number is 42, Bob's is 7")
-    assert [message["role"] for message in agent.messages] == ["user", "assistant", "tool", "tool", "assistant"]
+    assert agent.messages[-1].text == "Alice's number is 42, Bob's is 7"
+    assert [message["role"] for message in agent.messages.to_json()] == ["user", "assistant", "tool", "tool", "assistant"]
     assert mock.failures() == []
 
 
-async def test_a_turn_can_be_awaited(mock_llm: Start) -> None:
+async def test_a_turn_has_a_result(mock_llm: Start) -> None:
     agent = agent_of(mock_llm(text("Hello") | {"usage": {"input": 12, "output": 3}}))
-    finished = await agent.send("Hi")
-    assert finished.outcome == Success()
-    assert (finished.text, finished.hops) == ("Hello", 1)
-    assert (finished.usage.input_tokens, finished.usage.output_tokens) == (12, 3)
-    assert finished.messages == agent.messages
+    result = await agent.send("Hi")
+    assert (result.stop_reason, result.output, result.text, result.full_text, result.hops) == ("complete", "Hello", "Hello", "Hello", 1)
+    assert (result.usage.input_tokens, result.usage.output_tokens, result.cost) == (12, 3, None)
+    assert result.messages == agent.messages
+    assert result.problem is None
 
 
 async def test_tools_run_side_by_side(mock_llm: Start) -> None:
@@ -115,7 +110,7 @@ async def test_tools_run_side_by_side(mock_llm: Start) -> None:
         return name
 
     agent = agent_of(mock_llm(calls(("meet", {"name": "a"}), ("meet", {"name": "b"})), text("Done")), meet)
-    assert (await agent.send("Go").finish()).outcome == Success()
+    assert (await agent.stream("Go")._finish()).outcome == Success()
 
 
 async def test_the_model_is_told_that_a_tool_raised_and_not_what(mock_llm: Start) -> None:
@@ -128,7 +123,7 @@ async def test_the_model_is_told_that_a_tool_raised_and_not_what(mock_llm: Start
         raise ToolError("not on Sundays")
 
     mock = mock_llm(calls(("breaks", {}), ("refuses", {})), text("I see"))
-    ends = {update.name: update.result for update in await settled(agent_of(mock, breaks, refuses))}
+    ends = {update.name: update.result for update in await settled(Agent(mock.model, tools=[breaks, refuses], on_tool_error="hide"))}
     assert ends["breaks"] == ToolFailure(ToolFailureKind.PANICKED, HIDDEN)
     assert ends["refuses"] == ToolFailure(ToolFailureKind.ERROR, "not on Sundays")
     shown = [message["content"] for message in mock.requests()[1]["body"]["messages"] if message["role"] == "tool"]
@@ -154,7 +149,7 @@ async def test_a_call_that_makes_no_sense_is_answered_and_not_run(
     assert isinstance(end.result, ToolFailure)
     assert end.result.kind is ToolFailureKind.REJECTED
     assert why in end.result.message
-    assert agent.text == "Sorry"
+    assert agent.messages[-1].text == "Sorry"
     assert mock.failures() == []
 
 
@@ -171,12 +166,12 @@ async def test_cancelling_the_turn_stops_a_slow_tool(mock_llm: Start) -> None:
         return "never"
 
     agent = agent_of(mock_llm(calls(("slow", {}))), slow)
-    turn = agent.send("Go")
-    async for event in turn.events(raise_on_error=False):
+    turn = agent.stream("Go")
+    async for event in turn.updates(raise_on_error=False):
         if isinstance(event, ToolCallUpdate) and event.status is ToolCallStatus.EXECUTING:
             await running.wait()
             turn.cancel()
-    assert turn.outcome == Cancelled()
+    assert turn._outcome == Cancelled()
     await stopped.wait()
 
 
@@ -186,7 +181,7 @@ async def test_cancelling_the_task_cancels_the_turn(mock_llm: Start) -> None:
     seen: list[Event] = []
 
     async def watch() -> None:
-        async for event in agent.send("Go"):
+        async for event in agent.stream("Go"):
             seen.append(event)
             if isinstance(event, TextMessageContent):
                 began.set()
@@ -198,8 +193,8 @@ async def test_cancelling_the_task_cancels_the_turn(mock_llm: Start) -> None:
         await task
     assert not any(isinstance(event, Completed) for event in seen)
     # What was said stands, and the agent takes the next message.
-    assert (await agent.send("Go on")).outcome == Success()
-    assert [message["role"] for message in agent.messages] == ["user", "assistant", "user", "assistant"]
+    assert (await agent.stream("Go on")._finish()).outcome == Success()
+    assert [message["role"] for message in agent.messages.to_json()] == ["user", "assistant", "user", "assistant"]
 
 
 async def test_leaving_the_loop_cancels_the_turn(mock_llm: Start) -> None:
@@ -215,7 +210,7 @@ async def test_leaving_the_loop_cancels_the_turn(mock_llm: Start) -> None:
         return "never"
 
     agent = agent_of(mock_llm(calls(("slow", {}))), slow)
-    async for event in agent.send("Go"):
+    async for event in agent.stream("Go"):
         if isinstance(event, ToolCallUpdate) and event.status is ToolCallStatus.EXECUTING:
             await running.wait()
             break
@@ -225,50 +220,34 @@ async def test_leaving_the_loop_cancels_the_turn(mock_llm: Start) -> None:
 
 async def test_async_with_cancels_at_its_end(mock_llm: Start) -> None:
     agent = agent_of(mock_llm({"steps": [{"text": "Well"}, "stall"]}))
-    async with agent.send("Go") as turn:
+    async with agent.stream("Go") as turn:
         async for event in turn:
             if isinstance(event, TextMessageContent):
                 break
-    assert (await turn.finish()).outcome == Cancelled()
+    assert (await turn._finish()).outcome == Cancelled()
 
 
 async def test_a_new_message_replaces_the_turn_where_the_app_says_so(mock_llm: Start) -> None:
     agent = agent_of(mock_llm({"steps": [{"text": "Well"}, "stall"]}, text("Hello")))
-    first = agent.send("Go")
+    first = agent.stream("Go")
     async for event in first:
         if isinstance(event, TextMessageContent):
             break
-    second = await agent.send("Never mind", when_busy="cancel")
-    assert second.outcome == Success()
-    assert [event async for event in first.events(raise_on_error=False)][-1] == Completed(Cancelled())
-
-
-async def test_a_listener_that_raises_does_not_stop_the_turn(
-    mock_llm: Start, caplog: pytest.LogCaptureFixture
-) -> None:
-    heard: list[Event] = []
-
-    def listener(event: Event) -> None:
-        heard.append(event)
-        if isinstance(event, TextMessageContent):
-            raise RuntimeError("the screen is gone")
-
-    agent = agent_of(mock_llm(text("Hello")))
-    with caplog.at_level(logging.ERROR, logger="stepwell"):
-        finished = await agent.send_to_listener("Hi", listener)
-    assert finished.outcome == Success()
-    assert heard[-1] == Completed(Success())
-    assert "the screen is gone" in caplog.text
+    second = await agent.stream("Never mind", when_busy="cancel").result()
+    assert second.stop_reason == "complete"
+    assert [event async for event in first.updates(raise_on_error=False)][-1] == Completed(Cancelled())
 
 
 async def test_a_wrong_key(mock_llm: Start) -> None:
     refused = {"status": 401, "error": "Incorrect API key provided"}
     mock = mock_llm(refused, refused)
-    agent = Agent(provider="openai", model="mock", base_url=mock.base_url, key="wrong")
+    agent = Agent(Model.openai("mock", base_url=mock.base_url, api_key="wrong"))
     with pytest.raises(AuthenticationError, match="Incorrect API key provided") as caught:
-        await agent.send("Hi")
-    assert not caught.value.retryable
-    outcome = (await agent.send("Hi").finish()).outcome
+        await agent.stream("Hi").result()
+    error = caught.value
+    assert (error.retryable, error.provider, error.status) == (False, "openai", 401)
+    assert error.result is not None and error.result.stop_reason == "failed"
+    outcome = (await agent.stream("Hi")._finish()).outcome
     assert isinstance(outcome, Failed)
     assert isinstance(outcome.failure, ApiFailure)
     assert (outcome.failure.kind, outcome.failure.status) == (ApiErrorKind.AUTHENTICATION, 401)
@@ -281,12 +260,10 @@ async def test_a_wrong_key(mock_llm: Start) -> None:
 async def test_a_server_error_is_tried_again(mock_llm: Start) -> None:
     mock = mock_llm({"status": 503, "error": "Overloaded"}, text("Hello"))
     agent = Agent(
-        provider="openai-compatible",
-        model="mock",
-        base_url=mock.base_url,
+        mock.model,
         retry=RetryPolicy(first_delay=0.0, jitter=0.0),
     )
-    assert (await agent.send("Hi")).outcome == Success()
+    assert (await agent.stream("Hi")._finish()).outcome == Success()
     assert len(mock.requests()) == 2
 
 
@@ -294,17 +271,16 @@ async def test_an_ag_ui_agent_is_told_what_the_app_knows(mock_llm: Start) -> Non
     change = {"type": "STATE_DELTA", "delta": [{"op": "add", "path": "/pages", "value": 2}]}
     stray = {"type": "TEXT_MESSAGE_CONTENT", "messageId": "nobody", "delta": "lost"}
     mock = mock_llm({"steps": [{"raw_frame": change}, {"raw_frame": stray}, {"text": "Hello"}]}, text("Again"))
-    agent = Agent(
-        provider="ag-ui",
-        base_url=mock.urls["ag-ui"],
+    definition = Agent(
+        Model.ag_ui(mock.urls["ag-ui"]),
         settings=GenerationSettings(context=[ContextEntry(description="The page", value="Orders")]),
         ag_ui=AgUiOptions(is_before_1_0=True, verification="lenient"),
-        shared_state={"colour": "blue"},
     )
+    agent = definition.conversation(shared_state={"colour": "blue"})
     assert agent.shared_state == {"colour": "blue"}
-    assert (await agent.send("Hi")).outcome == Success()
-    assert (agent.text, agent.shared_state) == ("Hello", {"colour": "blue", "pages": 2})
-    assert (await agent.send("Hi")).outcome == Success()
+    assert (await agent.stream("Hi")._finish()).outcome == Success()
+    assert (agent.messages[-1].text, agent.shared_state) == ("Hello", {"colour": "blue", "pages": 2})
+    assert (await agent.stream("Hi")._finish()).outcome == Success()
     first, second = (request["body"] for request in mock.requests())
     assert first["context"] == [{"description": "The page", "value": "Orders"}]
     assert "protocolVersion" not in first
@@ -314,51 +290,48 @@ async def test_an_ag_ui_agent_is_told_what_the_app_knows(mock_llm: Start) -> Non
 async def test_a_cut_stream_is_no_success(mock_llm: Start) -> None:
     agent = agent_of(mock_llm({"steps": [{"text": "Half a"}, "end_early"]}))
     with pytest.raises(ConnectionFailedError) as caught:
-        await agent.send("Hi")
+        await agent.stream("Hi").result()
     assert caught.value.retryable
-    assert caught.value.finished.outcome == Truncated()
-    assert caught.value.finished.text == "Half a"
+    assert caught.value.result is not None and caught.value.result.stop_reason == "truncated"
+    assert caught.value.result.text == "Half a"
 
 
 @pytest.mark.parametrize(
     ("reason", "kind", "error"),
     [
-        ("length", IncompleteReason.LENGTH, CutError),
-        ("content_filter", IncompleteReason.CONTENT_FILTER, ContentFilteredError),
+        ("length", "length", LimitReachedError),
+        ("content_filter", "content_filter", ContentFilterError),
     ],
 )
 async def test_an_answer_that_is_not_whole(
-    mock_llm: Start, reason: str, kind: IncompleteReason, error: type[TurnError]
+    mock_llm: Start, reason: str, kind: str, error: type[StepwellError]
 ) -> None:
     cut = {"choices": [{"delta": {"content": "Half"}, "finish_reason": reason}]}
     agent = agent_of(mock_llm({"steps": [{"raw_frame": json.dumps(cut)}, "end_early"]}))
     with pytest.raises(error) as caught:
-        await agent.send("Hi")
-    assert caught.value.finished.text == "Half"
-    outcome = caught.value.outcome
-    assert isinstance(outcome, Incomplete) and outcome.reason is kind
+        await agent.stream("Hi").result()
+    result = caught.value.result
+    assert result is not None
+    assert (result.text, result.stop_reason, result.output) == ("Half", kind, None)
 
 
 def test_every_problem_has_its_exception() -> None:
-    kinds = {kind.value for kind in ProblemKind}
-    assert kinds == set(TURN_ERRORS)
-    assert set(TURN_ERRORS.values()) == set(TurnError.__subclasses__())
+    kinds = {kind.value for kind in ErrorKind}
+    assert kinds == set(KINDS)
+    assert set(KINDS.values()) == set(StepwellError.__subclasses__())
 
 
 async def test_the_limit_of_tool_rounds(mock_llm: Start) -> None:
     mock = mock_llm(calls(("get_secret_number", {"name": "alice"})), calls(("get_secret_number", {"name": "bob"})))
     agent = Agent(
-        provider="openai-compatible",
-        model="mock",
-        base_url=mock.base_url,
+        mock.model,
         tools=[get_secret_number],
         limits=Limits(max_tool_rounds=1),
     )
     with pytest.raises(LimitReachedError) as caught:
-        await agent.send("Go")
-    outcome = caught.value.outcome
-    assert isinstance(outcome, LimitReached)
-    assert outcome.limit == MaxToolRounds(1)
+        await agent.stream("Go").result()
+    assert caught.value.result is not None and caught.value.result.stop_reason == "limit_reached"
+    assert caught.value.message == "the turn is at its limit of tool rounds, 1"
 
 
 @pytest.mark.parametrize("answer", [True, False, "not today"])
@@ -374,10 +347,7 @@ async def test_the_user_is_asked(mock_llm: Start, answer: bool | str) -> None:
         assert getattr(invocation, "arguments") == {"amount": 5}
         return answer
 
-    agent = Agent(
-        provider="openai-compatible",
-        model="mock",
-        base_url=mock_llm(calls(("pay", {"amount": 5})), text("Done")).base_url,
+    agent = Agent(mock_llm(calls(("pay", {"amount": 5})), text("Done")).model,
         tools=[pay],
         approver=ask,
     )
@@ -396,14 +366,14 @@ async def test_nobody_to_ask_is_an_answer_too(mock_llm: Start) -> None:
         return "paid"
 
     mock = mock_llm(calls(("pay", {"amount": 1}), ("pay", {"amount": 2})), text("Then not."))
-    buyer = Agent(provider="openai-compatible", model="mock", base_url=mock.base_url, tools=[pay])
+    buyer = Agent(mock.model, tools=[pay])
     assert [end.status for end in await settled(buyer)] == [ToolCallStatus.DENIED] * 2
 
     started = {"type": "RUN_STARTED", "threadId": "t", "runId": "r"}
     interrupts = [{"id": "where", "reason": "input_required"}]
     asks = {**started, "type": "RUN_FINISHED", "outcome": {"type": "interrupt", "interrupts": interrupts}}
     mock = mock_llm({"bare": True, "steps": [{"raw_frame": started}, {"raw_frame": asks}]}, text("Then not."))
-    finished = await Agent(provider="ag-ui", base_url=mock.urls["ag-ui"]).send("Book it")
+    finished = await Agent(Model.ag_ui(mock.urls["ag-ui"])).run("Book it")
     assert finished.text == "Then not."
     (answer,) = mock.requests()[1]["body"]["resume"]
     assert (answer["interruptId"], answer["status"]) == ("where", "cancelled")
@@ -412,19 +382,12 @@ async def test_nobody_to_ask_is_an_answer_too(mock_llm: Start) -> None:
 async def test_history_goes_on(mock_llm: Start) -> None:
     mock = mock_llm(text("One"), text("Two"))
     first = agent_of(mock)
-    await first.send("Hi")
-    second = Agent(
-        provider="openai-compatible",
-        model="mock",
-        base_url=mock.base_url,
-        history=first.messages,
-        thread_id=first.thread_id,
-        instructions="Be brief.",
-    )
-    await second.send("And now?")
+    await first.stream("Hi").result()
+    second = Agent(mock.model, instructions="Be brief.").conversation(first.id, history=first.messages)
+    await second.stream("And now?").result()
     roles = [message["role"] for message in mock.requests()[1]["body"]["messages"]]
     assert roles == ["system", "user", "assistant", "user"]
-    assert first.thread_id == second.thread_id
+    assert first.id == second.id
 
 
 def test_loops_come_and_go(mock_llm: Start) -> None:
@@ -432,35 +395,33 @@ def test_loops_come_and_go(mock_llm: Start) -> None:
     for _ in range(3):
 
         async def turn() -> None:
-            assert (await agent.send("Go")).outcome == Success()
+            assert (await agent.stream("Go")._finish()).outcome == Success()
 
         asyncio.run(turn())
 
 
 @pytest.mark.parametrize(
-    ("settings", "reason", "advice"),
+    ("model", "reason", "advice"),
     [
-        ({"provider": "opnai"}, "there is no provider `opnai`", "openai-compatible"),
-        ({"provider": "openai", "model": "m"}, "needs an API key", "set `key`"),
-        ({"provider": "openai-compatible", "model": "m"}, "no address of its own", "set `base_url`"),
-        ({"provider": "openai-compatible", "base_url": "http://localhost"}, "name a model", "set `model`"),
+        (Model("opnai:m"), "there is no provider `opnai`", "openai-compatible"),
+        (Model.openai("m"), "needs an API key", "set `key`"),
+        (Model("openai-compatible:m"), "no address of its own", "set `base_url`"),
+        (Model("openai-compatible:", base_url="http://localhost"), "name a model", "set `model`"),
     ],
 )
-def test_what_cannot_work_is_said_at_once(settings: dict[str, str], reason: str, advice: str) -> None:
-    with pytest.raises(ConfigurationError) as caught:
-        Agent(**settings)  # type: ignore[arg-type]
-    assert reason in caught.value.reason
+def test_a_model_that_cannot_work_is_named(
+    monkeypatch: pytest.MonkeyPatch, model: Model, reason: str, advice: str
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with pytest.raises(MisuseError) as caught:
+        Agent(model).run_sync("Hi")
+    assert reason in caught.value.message
     assert advice in caught.value.advice
 
 
 def test_two_tools_of_one_name() -> None:
-    with pytest.raises(ConfigurationError, match="there is a tool named `get_secret_number` already"):
-        Agent(
-            provider="openai-compatible",
-            model="m",
-            base_url="http://localhost",
-            tools=[get_secret_number, get_secret_number],
-        )
+    with pytest.raises(MisuseError, match="there is a tool named `get_secret_number` already"):
+        Agent("openai:m", tools=[get_secret_number, get_secret_number])
 
 
 def test_events_print_briefly() -> None:

@@ -8,28 +8,22 @@ import contextvars
 import sys
 import threading
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from conftest import MockLlm, calls, text
 
-from stepwell import (
-    Agent,
-    Finished,
-    Limits,
-    MisuseError,
-    Success,
-    ToolInvocation,
-    tool,
-)
+from stepwell import Agent, Conversation, Limits, MisuseError, Model, ToolInvocation, tool
 from stepwell._ffi import stepwell_ffi as _ffi
+from stepwell.updates import Finished, Success
 
 Start = Callable[..., MockLlm]
 
 who = contextvars.ContextVar("who", default="nobody")
 
 
-def agent_of(mock: MockLlm, *tools: Callable[..., object], **settings: object) -> Agent:
-    return Agent(provider="openai-compatible", model="mock", base_url=mock.base_url, tools=tools, **settings)  # type: ignore[arg-type]
+def agent_of(mock: MockLlm, *tools: Callable[..., object], **settings: Any) -> Conversation[Any, Any]:
+    return Agent(mock.model, tools=tools, **settings).conversation()
 
 
 def results(finished: Finished) -> list[str]:
@@ -73,16 +67,16 @@ SAID = ["SystemExit: 2", "SystemExit: bye", "Gone: away", "RuntimeError: the too
 
 async def test_whatever_a_tool_raises_ends_that_call_only(mock_llm: Start) -> None:
     mock = mock_llm(calls(*((name, {}) for name in RAISES)), text("I see"))
-    agent = agent_of(mock, parse, leaves, goes, stops, fine, tool_errors="show")
-    finished = await agent.send("Go").finish()
+    agent = agent_of(mock, parse, leaves, goes, stops, fine, on_tool_error="show")
+    finished = await agent.stream("Go")._finish()
     assert (finished.outcome, results(finished)) == (Success(), SAID)
 
 
 def test_in_a_plain_loop_too_and_later_turns_go_on(mock_llm: Start) -> None:
     mock = mock_llm(calls(*((name, {}) for name in RAISES)), text("I see"), repeat=True)
-    agent = agent_of(mock, parse, leaves, goes, stops, fine, tool_errors="show")
+    agent = agent_of(mock, parse, leaves, goes, stops, fine, on_tool_error="show")
     for _ in range(2):
-        finished = agent.run_sync("Go")
+        finished = agent.stream_sync("Go")._finish()
         assert finished.outcome == Success()
         assert results(finished)[-5:] == SAID
 
@@ -96,7 +90,7 @@ async def test_an_approver_that_leaves_has_not_allowed_it(mock_llm: Start) -> No
         sys.exit(1)
 
     agent = agent_of(mock_llm(calls(("pay", {})), text("I see")), pay, approver=approver)
-    finished = await agent.send("Go").finish()
+    finished = await agent.stream("Go")._finish()
     assert results(finished) == ["the user did not allow the call: the user could not be asked"]
 
 
@@ -115,15 +109,15 @@ def test_an_interrupt_is_for_the_program(mock_llm: Start, which: Callable[..., o
     agent = agent_of(mock_llm(calls((which.name, {})), text("I see"), repeat=True), which, fine)  # type: ignore[attr-defined]
 
     async def main() -> None:
-        await agent.send("Go")
+        await agent.stream("Go").result()
 
     with pytest.raises(KeyboardInterrupt):
         asyncio.run(main())
     with pytest.raises(KeyboardInterrupt):
-        agent.run_sync("Go")
+        agent.send_sync("Go")
     # Nothing hangs that comes later.
     other = agent_of(mock_llm(calls(("fine", {})), text("Well")), fine)
-    assert other.run_sync("Go").text == "Well"
+    assert other.send_sync("Go").text == "Well"
 
 
 def test_what_wakes_a_loop_says_nothing_once_it_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -145,7 +139,7 @@ async def test_an_approver_that_answers_otherwise_has_not_allowed_it(
         return "paid"
 
     agent = agent_of(mock_llm(calls(("pay", {})), text("I see")), pay, approver=lambda call: 1)
-    finished = await agent.send("Go").finish()
+    finished = await agent.stream("Go")._finish()
     assert results(finished) == ["the user did not allow the call: the user could not be asked"]
     assert "the approver returned a value of the type int: return True, False" in caplog.text
 
@@ -162,7 +156,7 @@ async def test_cancelling_a_turn_reaches_its_tool(mock_llm: Start) -> None:
             ended.set()
             raise
 
-    task = asyncio.ensure_future(agent_of(mock_llm(calls(("waits", {}))), waits).send("Go").finish())
+    task = asyncio.ensure_future(agent_of(mock_llm(calls(("waits", {}))), waits).stream("Go")._finish())
     await begun.wait()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -182,7 +176,7 @@ async def test_plain_tools_wait_for_each_other_as_many_as_run_side_by_side(mock_
 
     hop = calls(*(("meet", {"number": number}) for number in range(many)))
     agent = agent_of(mock_llm(hop, text("Done")), meet, limits=Limits(max_parallel_tools=many))
-    assert results(await agent.send("Go")) == ["met"] * many
+    assert results(await agent.stream("Go")._finish()) == ["met"] * many
 
 
 def test_each_turn_runs_its_tools_on_its_own_loop(mock_llm: Start) -> None:
@@ -203,11 +197,11 @@ def test_each_turn_runs_its_tools_on_its_own_loop(mock_llm: Start) -> None:
         who.set(name)
         loops[name] = asyncio.get_running_loop()
         # Both have bound the agent before either turn runs a tool.
-        here = agent.thread(name)
+        here = agent.agent.conversation(name)
         both.wait()
-        turn = here.send("Go")
+        turn = here.stream("Go")
         both.wait()
-        ended[name] = (await turn.finish()).outcome
+        ended[name] = (await turn._finish()).outcome
         both.wait()
 
     threads = [threading.Thread(target=lambda name=name: asyncio.run(turn(name))) for name in "ab"]
@@ -239,14 +233,14 @@ def test_the_callers_context_reaches_its_tools(mock_llm: Start) -> None:
     agent = agent_of(mock_llm(hop, text("Done"), repeat=True), plain, asynchronous, asked, approver=approver)
 
     async def main() -> list[str]:
-        turn = agent.send("Go")
+        turn = agent.stream("Go")
         # What is set later is not the turn's.
         who.set("bob")
-        return results(await turn)
+        return results(await turn._finish())
 
     def run() -> None:
         who.set("alice")
-        assert results(agent.run_sync("Go")) == ["alice"] * 3
+        assert results(agent.stream_sync("Go")._finish()) == ["alice"] * 3
         assert asyncio.run(main())[-3:] == ["alice"] * 3
         assert who.get() == "alice"
 
@@ -254,6 +248,6 @@ def test_the_callers_context_reaches_its_tools(mock_llm: Start) -> None:
 
 
 def test_a_turn_without_a_loop_says_what_to_do() -> None:
-    agent = Agent(provider="openai-compatible", model="mock", base_url="http://localhost")
-    with pytest.raises(MisuseError, match="no event loop of asyncio runs here.*run_sync"):
-        agent.send("Go")
+    agent = Agent(Model.openai_compatible("mock", base_url="http://localhost"))
+    with pytest.raises(MisuseError, match="no event loop of asyncio runs here.*_sync"):
+        agent.stream("Go")

@@ -12,8 +12,9 @@ from typing import Any, Literal
 import pytest
 from conftest import ROOT, MockLlm, calls, text
 
-from stepwell import Agent, ConfigurationError, Started, TextMessageContent, ToolContext, tool
+from stepwell import Agent, MemoryStore, MisuseError, TextMessageContent, ThreadKey, ToolContext, tool
 from stepwell.asgi import AgUiApp, to_ag_ui
+from stepwell.updates import Started
 
 Start = Callable[..., MockLlm]
 
@@ -36,9 +37,9 @@ async def ship(context: ToolContext[Any]) -> str:
     return f"it goes {await context.ask('How fast?', Literal['today', 'later'])}"
 
 
-def agent_of(model: MockLlm) -> Agent:
+def agent_of(model: MockLlm) -> Agent[Any, Any]:
     tools: list[Any] = [get_secret_number, send, ship]
-    return Agent(provider="openai-compatible", model="m", base_url=model.base_url, tools=tools)
+    return Agent(model.model, tools=tools)
 
 
 class Client:
@@ -178,7 +179,7 @@ async def test_what_is_no_request_is_refused_with_what_is_wrong(mock_llm: Start)
     assert said == "/messages is empty: send what the user says"
     for path, status in [("/agent", 405), ("/no", 404), ("/api/chat/c/stream", 204)]:
         assert (await client.ask("GET", path))[0] == status
-    with pytest.raises(ConfigurationError, match="no agent"):
+    with pytest.raises(MisuseError, match="no agent"):
         AgUiApp()
 
 
@@ -203,7 +204,7 @@ async def test_a_client_that_goes_away_stops_its_run(mock_llm: Start) -> None:
 
 
 async def test_a_turn_is_a_whole_run(mock_llm: Start) -> None:
-    turn = agent_of(mock_llm()).send("hello")
+    turn = agent_of(mock_llm()).stream("hello")
     events = [event async for event in to_ag_ui(turn)]
     assert [events[0]["type"], events[-1]["type"]] == ["RUN_STARTED", "RUN_FINISHED"]
     assert events[0]["threadId"] == events[-1]["threadId"]
@@ -227,7 +228,7 @@ async def test_an_event_has_its_json() -> None:
 async def test_a_cancelled_turn_is_no_whole_run(mock_llm: Start) -> None:
     script = {"steps": [{"text": "I wait."}, "stall"]}
     agent = agent_of(mock_llm(script, text("Hello")))
-    turn = agent.send("hello")
+    turn = agent.stream("hello")
     ends = []
     async for event in to_ag_ui(turn):
         if event["type"] == "TEXT_MESSAGE_CONTENT":
@@ -260,3 +261,47 @@ async def test_a_chat_that_another_took_the_place_of_is_aborted(mock_llm: Start)
     second = await Client(app).events("/api/chat", chat("again"))
     assert (second[-1]["type"], second[-1]["finishReason"]) == ("finish", "stop")
     assert (await first)[-1] == {"type": "abort"}
+
+
+async def test_users_of_a_handler_of_ones_own_share_the_agent_and_nothing_else(mock_llm: Start) -> None:
+    """Each has a conversation, and nobody's turn stops another's."""
+    mock = mock_llm(*[text("Noted.")] * 40)
+    agent = Agent(mock.model)
+
+    async def handler(user: str, chat: str, said: str) -> list[Any]:
+        conversation = agent.conversation(ThreadKey(chat, room=user), store=store)
+        return [event async for event in to_ag_ui(conversation.stream(said))]
+
+    store = MemoryStore()
+
+    async def user(name: str) -> None:
+        for message in range(10):
+            events = await handler(name, "main", f"{name} says {message}")
+            assert events[-1]["type"] == "RUN_FINISHED"
+
+    await asyncio.gather(user("ada"), user("bob"))
+    bodies = [request["body"]["messages"] for request in mock.requests()]
+    for messages in bodies:
+        said = [message["content"] for message in messages if message["role"] == "user"]
+        name = said[0].split()[0]
+        assert said == [f"{name} says {number}" for number in range(len(said))]
+    assert len(bodies) == 20
+
+
+async def test_users_of_an_app_have_their_own_deps(mock_llm: Start) -> None:
+    @tool
+    async def who(context: ToolContext[str]) -> str:
+        """Who asks."""
+        return context.deps
+
+    mock = mock_llm(calls(("who", {})), text("Well."), repeat=True)
+    agent = Agent(mock.model, tools=[who], deps_type=str)
+    app = AgUiApp(agent, deps_of=lambda scope: "the user of " + scope["root_path"])
+
+    async def results(number: int) -> list[str]:
+        body = {**run(f"run-{number}"), "threadId": f"thread-{number}"}
+        events = await Client(app).events("/agent", body, root=f"/{number % 2}")
+        return [event["content"] for event in events if event["type"] == "TOOL_CALL_RESULT"]
+
+    asked = range(10)
+    assert await asyncio.gather(*map(results, asked)) == [[f"the user of /{number % 2}"] for number in asked]

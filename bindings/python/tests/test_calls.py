@@ -5,27 +5,20 @@ from __future__ import annotations
 import pytest
 from machines import STOP, answers, asked, at, config, contents, delta, order, sent, updates
 
-from stepwell import (
-    AnswerDropped,
+from stepwell import MisuseError, ToolOutput, tool
+from stepwell.machine import (
     ApprovalTimer,
     AskApproval,
-    CallKey,
     CancelTool,
-    InvalidArgumentError,
     Persist,
     RunMachine,
     RunTool,
     StateKind,
-    Success,
     Timeouts,
-    ToolCallStatus,
-    ToolFailure,
-    ToolFailureKind,
-    ToolOutput,
     ToolTimer,
     TurnStatus,
-    tool,
 )
+from stepwell.updates import AnswerDropped, CallKey, Success, ToolCallStatus, ToolFailure, ToolFailureKind
 
 SETUP = config("http://localhost/v1", order)
 TEA = ("c1", "order", {"what": "tea"})
@@ -140,7 +133,7 @@ def test_the_user_allows_a_call_with_other_arguments() -> None:
     assert isinstance(ask, AskApproval)
     assert (machine.is_resting, machine.timeout_reason) == (True, ApprovalTimer(CallKey(0, 0)))
     for wrong in ({"amount": "much"}, {}):
-        with pytest.raises(InvalidArgumentError, match="the edited arguments do not fit") as caught:
+        with pytest.raises(MisuseError, match="the edited arguments do not fit") as caught:
             machine.approve(ask.id, wrong)
         assert "ask again" in caught.value.advice
 

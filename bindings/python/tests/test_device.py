@@ -5,17 +5,12 @@ from __future__ import annotations
 import pytest
 from machines import STOP, answers, asked, at, config, contents, delta, opened, order, sent
 
-from stepwell import (
+from stepwell import Completed, MisuseError
+from stepwell.machine import (
     AgUiOptions,
     CancelTool,
-    Cancelled,
     CloseStream,
-    Completed,
-    ConnectionFailure,
     DevicePolicy,
-    Failed,
-    InvalidArgumentError,
-    MisuseError,
     NetworkTimer,
     OpenStream,
     RetryTimer,
@@ -23,13 +18,18 @@ from stepwell import (
     RunMachine,
     SilenceTimer,
     StateKind,
+    Timeouts,
+    TurnTimer,
+)
+from stepwell.updates import (
+    Cancelled,
+    ConnectionFailure,
+    Failed,
     SteeringRefusal,
     SteeringRefused,
     SteeringTaken,
     StreamResumed,
     Success,
-    Timeouts,
-    TurnTimer,
     UnknownToolCall,
     WaitingForNetwork,
 )
@@ -48,9 +48,9 @@ def test_what_the_user_types_goes_into_the_next_request() -> None:
     assert taken == [SteeringTaken("m1", 1), SteeringTaken("m2", 1)]
     assert [message["role"] for message in sent(outputs)["messages"]] == ["user", "assistant", "tool", "user", "user"]
     assert ("user", "With milk, please") in contents(machine)
-    with pytest.raises(InvalidArgumentError):
+    with pytest.raises(MisuseError):
         machine.steer()
-    with pytest.raises(InvalidArgumentError):
+    with pytest.raises(MisuseError):
         machine.steer("Hi", message={})
 
 

@@ -14,9 +14,11 @@ from conftest import MockLlm, calls, text
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stepwell import Agent, Event, Success, ToolError, TurnCard, show, tool
+from stepwell import Agent, ConnectionFailedError, ToolError, show, tool
+from stepwell.display import TurnCard
 from stepwell.testing import play
 from stepwell.testing.strategies import event_sequences
+from stepwell.updates import Event
 
 Start = Callable[..., MockLlm]
 
@@ -155,9 +157,11 @@ def test_a_tools_card() -> None:
 
 def test_finished_turns_and_agents_show_themselves(mock_llm: Start) -> None:
     mock = mock_llm(calls(("look", {"what": "x"})), {"steps": [{"text": "Half"}, "end_early"]})
-    agent = Agent(provider="openai-compatible", model="mock", base_url=mock.base_url, tools=[look])
-    finished = agent.run_sync("Go <b>on</b>", raise_on_error=False)
-    assert TurnCard.of_finished(finished).to_text().splitlines() == [
+    agent = Agent(mock.model, tools=[look]).conversation()
+    with pytest.raises(ConnectionFailedError) as failed:
+        agent.send_sync("Go <b>on</b>")
+    assert failed.value.result is not None
+    assert TurnCard.of_result(failed.value.result).to_text().splitlines() == [
         '✓ look {"what":"x"} → x',
         "Half",
         "[the stream ended before the answer did]",
@@ -192,13 +196,13 @@ def test_a_result_of_several_lines_is_one_block_of_html() -> None:
 
 async def test_in_a_terminal_text_comes_as_it_streams(mock_llm: Start) -> None:
     mock = mock_llm(calls(("look", {"what": "x\x1b[2J"}), say="Well\x1b[31m"), text("It is x."), repeat=True)
-    agent = Agent(provider="openai-compatible", model="mock", base_url=mock.base_url, tools=[look])
+    agent = Agent(mock.model, tools=[look])
     screen = io.StringIO()
-    assert (await show(agent.send("Go"), file=screen)).outcome == Success()
+    assert (await show(agent.stream("Go"), file=screen)).stop_reason == "complete"
     expected = 'Well\\x1b[31m\n✓ look {"what":"x\\u001b[2J"} → x\\x1b[2J\nIt is x.\n'
     assert screen.getvalue() == expected
     again = io.StringIO()
-    assert show(agent.send_sync("Go"), file=again).outcome == Success()
+    assert show(agent.stream_sync("Go"), file=again).stop_reason == "complete"
     assert again.getvalue() == expected
 
 
@@ -229,8 +233,8 @@ async def test_in_a_notebook_one_output_grows(mock_llm: Start, monkeypatch: pyte
         await asyncio.sleep(0)
 
     mock = mock_llm(calls(("look", {"what": "x"}), say="Let me see."), text("Done."))
-    agent = Agent(provider="openai-compatible", model="mock", base_url=mock.base_url, tools=[looking])
-    assert (await show(agent.send("Go"), widget=False)).outcome == Success()
+    agent = Agent(mock.model, tools=[looking])
+    assert (await show(agent.stream("Go"), widget=False)).stop_reason == "complete"
     assert "Done." not in seen_before_the_end[0]
     assert "Done." in drawn[-1] and "found" in drawn[-1]
     assert all(map(is_harmless, drawn))

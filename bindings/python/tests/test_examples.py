@@ -18,24 +18,9 @@ import httpx
 import pytest
 from conftest import ROOT, MockLlm, calls, text
 
-from stepwell import (
-    Agent,
-    Cancelled,
-    Event,
-    Failed,
-    RetryPolicy,
-    Retrying,
-    RunConfig,
-    RunMachine,
-    SqliteStore,
-    Success,
-    TextMessageContent,
-    Timeouts,
-    ToolCallUpdate,
-    ToolFailure,
-    ToolFailureKind,
-    tool,
-)
+from stepwell import Agent, SqliteStore, TextMessageContent, ToolCallUpdate, tool
+from stepwell.machine import RetryPolicy, RunConfig, RunMachine, Timeouts
+from stepwell.updates import Cancelled, Event, Failed, Retrying, Success, ToolFailure, ToolFailureKind
 
 Start = Callable[..., MockLlm]
 EXAMPLES = ROOT / "examples" / "python"
@@ -85,8 +70,10 @@ def ran_with(settings: str, *command: str) -> subprocess.CompletedProcess[str]:
     """A program, whose agent has other settings: nobody waits here."""
     program = f"""
 import functools, runpy, sys, stepwell
-from stepwell import RetryPolicy, Timeouts
-stepwell.Agent = functools.partial(stepwell.Agent, {settings})
+from stepwell.machine import RetryPolicy, Timeouts
+def agent(model, *, model_at=None, Agent=stepwell.Agent, **options):
+    return Agent(stepwell.Model.openai("m", base_url=model_at, api_key="wrong") if model_at else model, **options)
+stepwell.Agent = functools.partial(agent, {settings})
 sys.argv = sys.argv[1:]
 runpy.run_path(sys.argv[0], run_name="__main__")
 """
@@ -113,7 +100,7 @@ def test_the_first_program_of_the_packages_page_says_that_the_key_is_wrong(mock_
     program = tmp_path / "first.py"
     program.write_text(text.partition("```python\n")[2].partition("```")[0], encoding="utf-8")
     mock = mock_llm({"status": 401, "error": "Incorrect API key provided"})
-    ran = ran_with(f"base_url={mock.base_url!r}", str(program))
+    ran = ran_with(f"model_at={mock.base_url!r}", str(program))
     assert ran.returncode == 1
     assert ran.stderr.splitlines()[-1].startswith("stepwell.errors.AuthenticationError: ")
 
@@ -183,7 +170,7 @@ def test_ship_asks(mock_llm: Start) -> None:
 def test_budget(mock_llm: Start) -> None:
     hops = [calls(("get_secret_number", {"name": "alice"})), text("42.")]
     hops = [hop | {"usage": {"input": 100, "output": 10}} for hop in hops]
-    assert run(str(EXAMPLES / "budget.py"), mock_llm(*hops).base_url) == "42. It cost $0.0000420: Success()\n"
+    assert run(str(EXAMPLES / "budget.py"), mock_llm(*hops).base_url) == "42. It cost $0.0000420.\n"
 
 
 def test_traced(mock_llm: Start) -> None:
@@ -322,12 +309,12 @@ async def test_an_agent_goes_on_with_a_turn_of_a_file_whose_process_died_in_mid_
     mock = mock_llm({"steps": [{"text": "Well"}, "stall"]}, text("Hello"))
     program = """
 import asyncio, os, sys
-from stepwell import Agent, SqliteStore, TextMessageContent
+from stepwell import Agent, Model, SqliteStore, TextMessageContent
 
 async def main():
     store = await SqliteStore.open(sys.argv[2])
-    agent = Agent(provider="openai-compatible", model="m", base_url=sys.argv[1], store=store)
-    async for event in agent.send("Go"):
+    agent = Agent(Model.openai_compatible("m", base_url=sys.argv[1]), store=store)
+    async for event in agent.conversation().stream("Go"):
         if isinstance(event, TextMessageContent):
             os._exit(9)
 
@@ -337,10 +324,10 @@ asyncio.run(main())
     died = subprocess.run([sys.executable, "-c", program, mock.base_url, str(file)], check=False)
     assert died.returncode == 9
     store = await SqliteStore.open(file)
-    agent = Agent(provider="openai-compatible", model="m", base_url=mock.base_url, store=store)
+    agent = Agent(mock.model, store=store)
     (recovered,) = await agent.recover()
     assert recovered.turn is not None
-    assert (await recovered.turn).outcome == Success()
+    assert (await recovered.turn.result()).stop_reason == "complete"
 
 
 @pytest.mark.parametrize("during", ["stream", "tool"])

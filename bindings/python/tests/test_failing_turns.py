@@ -16,7 +16,17 @@ import pytest
 from conftest import MockLlm, text
 
 import stepwell
-from stepwell import Agent, AuthenticationError, Completed, MemoryStore, RetryPolicy, StoppedError, TurnError
+from stepwell import (
+    Agent,
+    AuthenticationError,
+    Completed,
+    Conversation,
+    MemoryStore,
+    Model,
+    StepwellError,
+    TurnCancelledError,
+)
+from stepwell.machine import RetryPolicy
 from stepwell.testing import error
 
 Start = Callable[..., MockLlm]
@@ -31,12 +41,12 @@ class Trip:
 WRONG_KEY = error(401, "Incorrect API key provided")
 
 
-def agent_of(mock: MockLlm) -> Agent:
-    return Agent(provider="openai-compatible", model="mock", base_url=mock.base_url, key="wrong")
+def agent_of(mock: MockLlm) -> Conversation[Any, Any]:
+    return Agent(Model.openai_compatible("m", base_url=mock.base_url, api_key="wrong")).conversation()
 
 
 async def test_an_async_loop_raises_after_the_last_event(mock_llm: Start) -> None:
-    turn = agent_of(mock_llm(WRONG_KEY)).send("Hi")
+    turn = agent_of(mock_llm(WRONG_KEY)).stream("Hi")
     seen = []
     with pytest.raises(AuthenticationError):
         async for event in turn:
@@ -45,11 +55,11 @@ async def test_an_async_loop_raises_after_the_last_event(mock_llm: Start) -> Non
     # It raises once, and the result stays.
     assert [event async for event in turn] == []
     with pytest.raises(AuthenticationError):
-        await turn
+        await turn.result()
 
 
 def test_a_plain_loop_raises_after_the_last_event(mock_llm: Start) -> None:
-    turn = agent_of(mock_llm(WRONG_KEY)).send_sync("Hi")
+    turn = agent_of(mock_llm(WRONG_KEY)).stream_sync("Hi")
     seen = []
     with pytest.raises(AuthenticationError):
         for event in turn:
@@ -59,60 +69,46 @@ def test_a_plain_loop_raises_after_the_last_event(mock_llm: Start) -> None:
 
 
 async def test_a_loop_can_opt_out(mock_llm: Start) -> None:
-    turn = agent_of(mock_llm(WRONG_KEY)).send("Hi")
-    seen = [event async for event in turn.events(raise_on_error=False)]
-    assert isinstance(seen[-1], Completed) and turn.outcome == seen[-1].outcome
+    turn = agent_of(mock_llm(WRONG_KEY)).stream("Hi")
+    seen = [event async for event in turn.updates(raise_on_error=False)]
+    assert isinstance(seen[-1], Completed) and turn._outcome == seen[-1].outcome
     with pytest.raises(AuthenticationError):
-        async for _ in agent_of(mock_llm(WRONG_KEY)).send("Hi").events():
+        async for _ in agent_of(mock_llm(WRONG_KEY)).stream("Hi").updates():
             pass
 
 
 def test_a_plain_loop_can_opt_out(mock_llm: Start) -> None:
-    turn = agent_of(mock_llm(WRONG_KEY)).send_sync("Hi")
-    seen = list(turn.events(raise_on_error=False))
-    assert isinstance(seen[-1], Completed) and turn.outcome == seen[-1].outcome
+    turn = agent_of(mock_llm(WRONG_KEY)).stream_sync("Hi")
+    seen = list(turn.updates(raise_on_error=False))
+    assert isinstance(seen[-1], Completed) and turn._outcome == seen[-1].outcome
     with pytest.raises(AuthenticationError):
-        list(agent_of(mock_llm(WRONG_KEY)).send_sync("Hi").events())
+        list(agent_of(mock_llm(WRONG_KEY)).stream_sync("Hi").updates())
 
 
 async def test_a_loop_over_a_whole_answer_raises_nothing(mock_llm: Start) -> None:
-    assert isinstance([event async for event in agent_of(mock_llm(text("Hello"))).send("Hi")][-1], Completed)
+    assert isinstance([event async for event in agent_of(mock_llm(text("Hello"))).stream("Hi")][-1], Completed)
 
 
 async def test_a_loop_over_a_cancelled_turn_raises(mock_llm: Start) -> None:
-    turn = agent_of(mock_llm({"steps": [{"text": "I wait."}, "stall"]})).send("Hi")
-    with pytest.raises(StoppedError):
+    turn = agent_of(mock_llm({"steps": [{"text": "I wait."}, "stall"]})).stream("Hi")
+    with pytest.raises(TurnCancelledError):
         async for _ in turn:
             turn.cancel()
 
 
 def test_the_example_of_the_package_fails_with_a_wrong_key(mock_llm: Start) -> None:
     """`help(stepwell)` as a program."""
-    example = textwrap.dedent(str(stepwell.__doc__).split("::\n", 1)[1])
-    opening = f"key=key, base_url={mock_llm(WRONG_KEY).base_url!r}, "
-    lines = example.replace('key=key, ', opening).splitlines()
-    begin = next(number for number, line in enumerate(lines) if line.startswith("async for"))
-    program = "\n".join(
-        ["import asyncio", "key = 'wrong'", *lines[:begin], "async def main():"]
-        + ["    " + line for line in lines[begin:]]
-        + ["asyncio.run(main())"]
-    )
+    example = textwrap.dedent(str(stepwell.__doc__).split("::\n", 1)[1].split("\nWhat is not here")[0])
+    model = f'Model.openai("gpt-5-mini", base_url={mock_llm(WRONG_KEY).base_url!r}, api_key="wrong")'
+    program = example.replace('"openai:gpt-5-mini"', model).replace("import Agent", "import Agent, Model")
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert ran.returncode == 1
     assert "AuthenticationError" in ran.stderr.splitlines()[-1]
 
 
-async def test_a_listener_is_given_the_end_of_a_failed_turn(mock_llm: Start) -> None:
-    heard: list[object] = []
-    finished = await agent_of(mock_llm(WRONG_KEY)).send_to_listener("Hi", heard.append)
-    assert heard[-1] == Completed(finished.outcome)
-    with pytest.raises(TurnError):
-        finished.raise_for_failure()
-
-
 async def test_two_wait_for_one_turn(mock_llm: Start) -> None:
-    turn = agent_of(mock_llm(text("Hello"))).send("Hi")
-    first, second = await asyncio.gather(turn.finish(), turn.finish())
+    turn = agent_of(mock_llm(text("Hello"))).stream("Hi")
+    first, second = await asyncio.gather(turn._finish(), turn._finish())
     assert first is second
 
 
@@ -121,16 +117,16 @@ async def test_what_failed_and_is_sent_again_stands_once(mock_llm: Start) -> Non
     agent = agent_of(mock)
     for _ in range(2):
         with pytest.raises(AuthenticationError):
-            await agent.send("Hi")
-    assert (await agent.send("Hi")).text == "Hello"
+            await agent.stream("Hi").result()
+    assert (await agent.stream("Hi").result()).text == "Hello"
 
     def asked(request: int) -> list[object]:
         return [message["content"] for message in mock.requests()[request]["body"]["messages"]]
 
     assert [asked(1), asked(2)] == [["Hi"], ["Hi"]]
-    assert [message["content"] for message in agent.messages] == ["Hi", "Hello"]
+    assert [message["content"] for message in agent.messages.to_json()] == ["Hi", "Hello"]
     # What was answered may be said again.
-    await agent.send("Hi")
+    await agent.stream("Hi").result()
     assert asked(3) == ["Hi", "Hello", "Hi"]
 
 
@@ -138,8 +134,8 @@ async def test_what_failed_stays_where_something_else_is_said(mock_llm: Start) -
     mock = mock_llm(WRONG_KEY, text("Hello"))
     agent = agent_of(mock)
     with pytest.raises(AuthenticationError):
-        await agent.send("Hi")
-    await agent.send("Anybody there?")
+        await agent.stream("Hi").result()
+    await agent.stream("Anybody there?").result()
     assert [message["content"] for message in mock.requests()[1]["body"]["messages"]] == ["Hi", "Anybody there?"]
 
 
@@ -147,13 +143,13 @@ async def test_what_failed_and_is_sent_again_stands_once_in_a_store_too(mock_llm
     mock = mock_llm(WRONG_KEY, text("Hello"), text("Fine"))
     store = MemoryStore()
 
-    def made() -> Agent:
-        return Agent(provider="openai-compatible", model="m", base_url=mock.base_url, store=store, thread_id="t")
+    def made() -> Conversation[None, str]:
+        return Agent(mock.model, store=store).conversation("t")
 
     with pytest.raises(AuthenticationError):
-        await made().send("Hi")
-    await made().send("Hi")
-    await made().send("How are you?")
+        await made().stream("Hi").result()
+    await made().stream("Hi").result()
+    await made().stream("How are you?").result()
     said = [message["content"] for message in mock.requests()[2]["body"]["messages"]]
     assert said == ["Hi", "Hello", "How are you?"]
 
@@ -170,18 +166,16 @@ async def test_errors_and_outcomes_print_nothing_of_the_conversation(mock_llm: S
         ({"steps": [{"text": secret}, {"error_event": "overloaded"}]}, None),
     ]
     for hop, output in failing:
-        agent = Agent(
-            provider="openai-compatible",
-            model="m",
-            base_url=mock_llm(*[hop] * 4).base_url,
+        agent = Agent(mock_llm(*[hop] * 4).model,
             retry=RetryPolicy(attempts=1),
         )
-        with pytest.raises(TurnError) as failed:
-            await agent.send(secret, output_type=output)
+        with pytest.raises(StepwellError) as failed:
+            await agent.stream(secret, output_type=output).result()
         error = failed.value
-        for each in (error, error.outcome, error.finished, error.outcome.problem, pickle.loads(pickle.dumps(error))):
+        assert error.result is not None
+        for each in (error, error.result, error.result.messages, pickle.loads(pickle.dumps(error))):
             for shown in (str(each), repr(each)):
                 assert "12345678901" not in shown, shown
                 assert len(shown) < 500, shown
-        assert error.reason and error.advice
-        assert "12345678901" in str(error.finished.messages)
+        assert error.message and error.advice
+        assert "12345678901" in str(error.result.messages.to_json())

@@ -14,7 +14,8 @@ Start = Callable[..., MockLlm]
 
 BEFORE = """
     import asyncio, os, sys, warnings
-    from stepwell import Agent, MemoryStore, RunConfig, RunMachine, UnavailableError, tool
+    from stepwell import Agent, MemoryStore, Model, StepwellError, tool
+    from stepwell.machine import RunConfig, RunMachine
 
     # Python itself warns of what this test does.
     warnings.simplefilter("ignore", DeprecationWarning)
@@ -23,28 +24,28 @@ BEFORE = """
     def where() -> int:
         return os.getpid()
 
-    def made(store=None, thread_id=None):
-        options = {"tools": [where], "store": store, "thread_id": thread_id}
-        return Agent(provider="openai-compatible", model="m", base_url=sys.argv[1], **options)
+    def made(store=None, id=None):
+        agent = Agent(Model.openai_compatible("m", base_url=sys.argv[1]), tools=[where], store=store)
+        return agent.conversation(id)
 
     store = MemoryStore()
     stored = made(store)
     agent = made()
-    assert agent.run_sync("Go").text == "Done"
-    turn = stored.send_sync("Again")
+    assert agent.send_sync("Go").text == "Done"
+    turn = stored.stream_sync("Again")
     child = os.fork()
     if child:
         _, status = os.waitpid(child, 0)
-        assert turn.finish().text == "Done"
+        assert turn._finish().text == "Done"
         sys.exit(os.waitstatus_to_exitcode(status))
 """
 
 REFUSED = [
-    "stored.run_sync('Go')",
-    "turn.finish()",
+    "stored.send_sync('Go')",
+    "turn._finish()",
     "list(turn)",
     "turn.steer('More')",
-    "asyncio.run(stored.delete_thread('other'))",
+    "asyncio.run(stored.delete())",
     "asyncio.run(store.threads())",
     "made(store)",
 ]
@@ -68,7 +69,7 @@ def test_what_comes_from_the_other_process_says_so(mock_llm: Start) -> None:
     try:
         {each}
         print("done:", {each!r})
-    except UnavailableError as error:
+    except StepwellError as error:
         assert "before the process was forked" in str(error), error
     """
         for each in REFUSED
@@ -78,7 +79,7 @@ def test_what_comes_from_the_other_process_says_so(mock_llm: Start) -> None:
 
 def test_a_child_makes_agents_and_stores_of_its_own(mock_llm: Start) -> None:
     program = """
-    finished = made(MemoryStore()).run_sync("Go")
+    finished = made(MemoryStore()).stream_sync("Go")._finish()
     print(finished.text, finished.messages[-2]["content"] == str(os.getpid()))
     """
     assert child(mock_llm(calls(("where", {})), text("Done"), repeat=True), program) == "Done True\n"
@@ -87,25 +88,25 @@ def test_a_child_makes_agents_and_stores_of_its_own(mock_llm: Start) -> None:
 def test_an_agent_from_before_the_fork_goes_on_in_the_child(mock_llm: Start) -> None:
     """As a module's agent does under a server that loads the app before it forks its workers."""
     program = """
-    before = agent.messages
-    finished = agent.run_sync("Go")
+    before = agent.messages.to_json()
+    finished = agent.stream_sync("Go")._finish()
     assert finished.messages[: len(before)] == before and len(before) == 4, finished.messages
-    assert agent.messages == finished.messages
-    other = agent.with_deps(1)
-    assert other.run_sync("Go").messages[: len(finished.messages)] == finished.messages
-    assert agent.thread("other").run_sync("Go").text == "Done"
+    assert agent.messages.to_json() == finished.messages
+    assert agent.send_sync("Go").messages.to_json()[: len(finished.messages)] == finished.messages
+    assert agent.agent.conversation("other").send_sync("Go").text == "Done"
+    assert agent.agent.run_sync("Go").text == "Done"
     print(finished.text, finished.messages[-2]["content"] == str(os.getpid()))
     """
     mock = mock_llm(calls(("where", {})), text("Done"), repeat=True)
     assert child(mock, program) == "Done True\n"
-    named = BEFORE.replace("agent = made()", "agent = made(thread_id='named')")
+    named = BEFORE.replace("agent = made()", "agent = made(id='named')")
     assert child(mock, program, named) == "Done True\n"
 
 
 def test_children_of_a_pool_work(mock_llm: Start) -> None:
     program = """
     def work(number):
-        return agent.run_sync(f"Go {number}").text
+        return agent.agent.run_sync(f"Go {number}").text
 
     if __name__ == "__main__":
         import multiprocessing
@@ -119,12 +120,12 @@ def test_a_fork_while_turns_stream_leaves_a_child_that_works(mock_llm: Start) ->
     """Whatever the threads do as the process is forked."""
     before = """
     import asyncio, os, sys, threading, warnings
-    from stepwell import Agent
+    from stepwell import Agent, Model
 
     warnings.simplefilter("ignore", DeprecationWarning)
 
     def made():
-        return Agent(provider="openai-compatible", model="m", base_url=sys.argv[1])
+        return Agent(Model.openai_compatible("m", base_url=sys.argv[1]))
 
     over = threading.Event()
 
@@ -155,11 +156,11 @@ def test_a_fork_while_turns_stream_leaves_a_child_that_works(mock_llm: Start) ->
 def test_a_child_of_a_process_whose_threads_were_kept_busy_is_refused(mock_llm: Start) -> None:
     program = """
     from stepwell.process import OwnProcess
-    for make in (made, MemoryStore, lambda: agent.run_sync("Go")):
+    for make in (made, MemoryStore, lambda: agent.send_sync("Go")):
         try:
             make()
             print("made:", make)
-        except UnavailableError as error:
+        except StepwellError as error:
             assert "was forked while" in str(error), error
     """
     before = BEFORE.replace(
@@ -173,11 +174,11 @@ def test_a_child_of_a_process_whose_threads_were_kept_busy_is_refused(mock_llm: 
 
 def test_a_child_of_a_process_that_has_only_made_agents_works(mock_llm: Start) -> None:
     program = """
-    finished = made(MemoryStore()).run_sync("Go")
+    finished = made(MemoryStore()).stream_sync("Go")._finish()
     print(finished.text, finished.messages[-2]["content"] == str(os.getpid()))
     """
-    before = BEFORE.replace('    assert agent.run_sync("Go").text == "Done"\n', "")
-    before = before.replace('    turn = stored.send_sync("Again")\n', "")
-    before = before.replace('assert turn.finish().text == "Done"', 'assert agent.run_sync("Go").text == "Done"')
+    before = BEFORE.replace('    assert agent.send_sync("Go").text == "Done"\n', "")
+    before = before.replace('    turn = stored.stream_sync("Again")\n', "")
+    before = before.replace('assert turn._finish().text == "Done"', 'assert agent.send_sync("Go").text == "Done"')
     mock = mock_llm(calls(("where", {})), text("Done"), repeat=True)
     assert child(mock, program, before) == "Done True\n"

@@ -9,9 +9,10 @@ from typing import Annotated
 from hypothesis import given
 from pydantic import BaseModel, Field
 
-from stepwell import Agent, Completed, Decision, Event, ToolInvocation, tool
+from stepwell import Agent, Completed, Decision, MemoryStore, ThreadKey, ToolInvocation, tool
 from stepwell.testing import text
 from stepwell.testing.strategies import event_sequences
+from stepwell.updates import Event
 
 
 class Ticket(BaseModel):
@@ -46,7 +47,14 @@ async def confirm(question: str) -> bool:
 async def ask(call: ToolInvocation) -> Decision:
     return True if await confirm(f"Run {call.name}?") else "not now"
 
-agent = Agent(provider="openai", model="gpt-4o-mini", key=key, tools=[book], approver=ask)
+agent = Agent("openai:gpt-5-mini", tools=[book], approver=ask)
+
+store = MemoryStore()
+
+
+async def answer(user: str, chat: str, said: str) -> str:
+    conversation = agent.conversation(ThreadKey(chat, room=user), store=store)
+    return (await conversation.send(said)).text
 
 
 def test_a_trip_is_described() -> None:
@@ -55,7 +63,7 @@ def test_a_trip_is_described() -> None:
 
 def test_it_greets(mock_llm):                          # the pytest plug-in's fixture
     mock = mock_llm(text("Hello"))                     # from stepwell.testing import text
-    agent = Agent(provider="openai-compatible", model="mock", base_url=mock.base_url)
+    agent = Agent(mock.model)
     assert agent.run_sync("Hi").text == "Hello"
     assert mock.failures() == []                       # what a provider would have refused, and what tools raised
 

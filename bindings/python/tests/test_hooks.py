@@ -9,21 +9,10 @@ from typing import Any
 import pytest
 from conftest import MockLlm, calls, text
 
-from stepwell import (
-    Agent,
-    ConfigurationError,
-    Hook,
-    HookedAnswer,
-    HookedCall,
-    HookedRequest,
-    HookedResult,
-    HookRefused,
-    Refused,
-    RefusedByHookError,
-    RunConfig,
-    RunMachine,
-    tool,
-)
+from stepwell import Agent, Conversation, Hook, MisuseError, RefusedError, tool
+from stepwell.hooks import Refused
+from stepwell.machine import HookedAnswer, HookedCall, HookedRequest, HookedResult, RunConfig, RunMachine
+from stepwell.updates import HookRefused
 
 Start = Callable[..., MockLlm]
 
@@ -34,8 +23,8 @@ def work(to: str) -> str:
     return f"for {to}"
 
 
-def agent_of(mock: MockLlm, *hooks: Hook) -> Agent:
-    return Agent(provider="openai-compatible", model="mock", base_url=mock.base_url, tools=[work], hooks=hooks)
+def agent_of(mock: MockLlm, *hooks: Hook) -> Conversation[Any, Any]:
+    return Agent(mock.model, tools=[work], hooks=hooks).conversation()
 
 
 class Redact(Hook):
@@ -59,7 +48,7 @@ class Redact(Hook):
 def test_each_moment_may_be_looked_at_and_changed(mock_llm: Start) -> None:
     mock = mock_llm(calls(("work", {"to": "Eve"})), text("Yes."))
     redact = Redact()
-    finished = agent_of(mock, redact).run_sync("A secret")
+    finished = agent_of(mock, redact).stream_sync("A secret")._finish()
     assert finished.text == "Yes." and redact.said == ["Yes."]
     first, second = (request["body"]["messages"] for request in mock.requests())
     assert [message["content"] for message in first] == ["Be brief.", "***"]
@@ -79,11 +68,11 @@ class Guard(Hook):
 
 async def test_refusals_are_events_and_outcomes(mock_llm: Start) -> None:
     mock = mock_llm(calls(("work", {"to": "Eve"})), text("The secret."))
-    turn = agent_of(mock, Guard()).send("Hello")
-    refused = [event async for event in turn.events(raise_on_error=False) if isinstance(event, HookRefused)]
+    turn = agent_of(mock, Guard()).stream("Hello")
+    refused = [event async for event in turn.updates(raise_on_error=False) if isinstance(event, HookRefused)]
     assert [(event.hook, event.reason) for event in refused] == [("guard", "not from here"), ("guard", "it tells the secret")]
-    with pytest.raises(RefusedByHookError, match="guard.*it tells the secret"):
-        (await turn.finish()).raise_for_failure()
+    with pytest.raises(RefusedError, match="guard.*it tells the secret"):
+        await turn.result()
     assert "the call was not run: not from here" in mock.requests()[1]["body"]["messages"][-1]["content"]
 
 
@@ -97,20 +86,20 @@ def test_a_hook_that_raises_fails_the_turn_with_its_name(mock_llm: Start) -> Non
             return "another answer"
 
     mock = mock_llm(text("Yes."))
-    with pytest.raises(RefusedByHookError, match="Broken.*no such table"):
-        agent_of(mock, Broken()).run_sync("Hello")
+    with pytest.raises(RefusedError, match="Broken.*no such table"):
+        agent_of(mock, Broken()).send_sync("Hello")
     assert mock.requests() == []
-    with pytest.raises(RefusedByHookError, match="Late.*cannot be changed"):
-        agent_of(mock, Late()).run_sync("Hello")
+    with pytest.raises(RefusedError, match="Late.*cannot be changed"):
+        agent_of(mock, Late()).send_sync("Hello")
 
 
 def test_two_hooks_of_one_name_are_an_error(mock_llm: Start) -> None:
-    with pytest.raises(ConfigurationError, match="one name"):
+    with pytest.raises(MisuseError, match="one name"):
         agent_of(mock_llm(), Guard(), Guard())
 
 
 def test_a_machine_asks_its_hooks() -> None:
-    from stepwell import HookSpec, OpenStream, RunHook
+    from stepwell.machine import HookSpec, OpenStream, RunHook
 
     hooks = [HookSpec(name="guard", moments=["before_request"])]
     machine = RunMachine(RunConfig(provider="openai", model="gpt-4o-mini", key="key", hooks=hooks))

@@ -40,16 +40,16 @@ bench = MockLlm(calls(("wait", {})), text("Enough."), repeat=True)
 
 def agent(model):
     tools = [pay, wait]
-    return Agent(provider="openai-compatible", model="m", base_url=model.base_url, tools=tools, approver=ask_in_notebook)
+    return Agent(model.model, tools=tools, approver=ask_in_notebook)
 
 def last_result(finished):
-    return finished.messages[-2]["content"]
+    return finished.messages[-2].text
 '''
-AWAITED = 'print("awaited:", last_result(await show(agent(shop).send("Buy"))))'
-BEGUN = 'shown = show(agent(shop).send("Buy"))\nshown'
+AWAITED = 'print("awaited:", last_result(await show(agent(shop).stream("Buy"))))'
+BEGUN = 'shown = show(agent(shop).stream("Buy"))\nshown'
 LATER = 'print("later:", last_result(await shown))\nshown.turn.plot()'
-SLOW = 'print("slow:", (await show(agent(bench).send("Go"))).text)'
-BLOCKED = 'print("sync:", show(agent(shop).send_sync("Buy")).outcome)'
+SLOW = 'print("slow:", (await show(agent(bench).stream("Go"))).text)'
+BLOCKED = 'print("sync:", show(agent(shop).stream_sync("Buy")).stop_reason)'
 
 
 @pytest.fixture(scope="module")

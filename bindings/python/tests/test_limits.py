@@ -5,34 +5,24 @@ from __future__ import annotations
 import pytest
 from machines import STOP, answers, asks, at, config, delta, order, sent, updates
 
-from stepwell import (
-    Agent,
-    Completed,
-    ConfigurationError,
+from stepwell import Agent, Completed, Limits, MisuseError, tool
+from stepwell.machine import LongContextPrice, ModelPrice, RepeatLimit, RunConfig, RunMachine, RunTool
+from stepwell.providers import model_price
+from stepwell.updates import (
     Event,
     Failed,
-    InvalidArgumentError,
     LimitFailure,
     LimitReached,
-    Limits,
-    LongContextPrice,
     MaxCost,
     MaxDuration,
     MaxTokens,
     MaxToolCalls,
     MaxToolRounds,
-    ModelPrice,
     NoProgress,
-    RepeatLimit,
-    RunConfig,
-    RunMachine,
-    RunTool,
     Success,
     ToolFailure,
     ToolFailureKind,
     TurnLimit,
-    model_price,
-    tool,
 )
 
 USAGE = b'data: {"choices":[],"usage":{"prompt_tokens":60,"completion_tokens":40,"total_tokens":100}}\n\n'
@@ -142,13 +132,13 @@ def test_what_a_turn_costs_is_counted_over_its_hops() -> None:
 
 
 def test_a_limit_of_cost_needs_a_price() -> None:
-    with pytest.raises(ConfigurationError, match="no price is known for the model `mock`"):
+    with pytest.raises(MisuseError, match="no price is known for the model `mock`"):
         RunMachine(config(limits=Limits(max_cost=1)))
-    with pytest.raises(InvalidArgumentError, match="`Limits.max_cost` is -1"):
+    with pytest.raises(MisuseError, match="`Limits.max_cost` is -1"):
         RunMachine(config(limits=Limits(max_cost=-1), price=PRICE))
-    with pytest.raises(ConfigurationError, match="no price is known"):
-        Agent(provider="ollama", model="llama3.3", limits=Limits(max_cost=1))
-    Agent(provider="ollama", model="llama3.3", price=ModelPrice(input=0, output=0), limits=Limits(max_cost=1))
+    with pytest.raises(MisuseError, match="no price is known"):
+        Agent("ollama:llama3.3", limits=Limits(max_cost=1)).run_sync("Hi")
+    Agent("ollama:llama3.3", price=ModelPrice(input=0, output=0), limits=Limits(max_cost=1))
 
 
 def test_list_prices_are_shown() -> None:

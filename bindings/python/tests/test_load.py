@@ -13,19 +13,9 @@ import pytest
 from conftest import THOROUGH, MockLlm, calls, text
 from machines import STOP, at, config, delta, opened
 
-from stepwell import (
-    Agent,
-    Cancelled,
-    Completed,
-    Event,
-    RunMachine,
-    Success,
-    TextMessageContent,
-    ToolCallUpdate,
-    ToolFailure,
-    ToolFailureKind,
-    tool,
-)
+from stepwell import Agent, ToolCallUpdate, tool
+from stepwell.machine import RunMachine
+from stepwell.updates import Cancelled, Success, ToolFailure, ToolFailureKind
 
 Start = Callable[..., MockLlm]
 
@@ -115,9 +105,9 @@ def test_many_turns_through_agent_leave_nothing(mock_llm: Start, printed: Callab
     async def many() -> int:
         async def turns(number: int) -> None:
             for _ in range(number // 2):
-                agent = Agent(provider="openai-compatible", model="m", base_url=mock.base_url, tools=[look])
+                agent = Agent(mock.model, tools=[look])
                 for _ in range(2):
-                    assert (await agent.send("Go")).outcome == Success()
+                    assert (await agent.run("Go")).stop_reason == "complete"
 
         await turns(20)
         before = held()
@@ -143,11 +133,10 @@ async def test_fifty_turns_at_once(mock_llm: Start) -> None:
         return name
 
     mock = mock_llm(calls(("meet", {"name": "a"}), ("meet", {"name": "b"})), text("All met."), repeat=True)
-    agents = [Agent(provider="openai-compatible", model="m", base_url=mock.base_url, tools=[meet]) for _ in range(50)]
-    finished = await asyncio.gather(*(agent.send("Go").finish() for agent in agents))
+    agents = [Agent(mock.model, tools=[meet]) for _ in range(50)]
+    finished = await asyncio.gather(*(agent.stream("Go")._finish() for agent in agents))
     assert [one.outcome for one in finished] == [Success()] * 50
     assert {one.text for one in finished} == {"All met."}
-    assert len({agent.thread_id for agent in agents}) == 50
     assert (len(mock.requests()), mock.failures()) == (100, [])
 
 
@@ -162,7 +151,7 @@ def test_fifty_turns_at_once_from_threads(mock_llm: Start) -> None:
     said: list[str] = []
 
     def turn() -> None:
-        agent = Agent(provider="openai-compatible", model="m", base_url=mock.base_url, tools=[get_secret_number])
+        agent = Agent(mock.model, tools=[get_secret_number])
         together.wait()
         said.append(agent.run_sync("Go").text)
 
@@ -184,13 +173,13 @@ async def test_a_slow_plain_tool_holds_up_nobody(mock_llm: Start) -> None:
         return "at last"
 
     mock = mock_llm(calls(("slow", {})), text("Well then."))
-    turn = Agent(provider="openai-compatible", model="m", base_url=mock.base_url, tools=[slow]).send("Go")
-    other = Agent(provider="openai-compatible", model="m", base_url=mock_llm(text("Quick")).base_url)
+    turn = Agent(mock.model, tools=[slow]).stream("Go")
+    other = Agent(mock_llm(text("Quick")).model)
     async for event in turn:
         if isinstance(event, ToolCallUpdate) and event.status.value == "executing":
-            assert (await other.send("Hi")).text == "Quick"
+            assert (await other.stream("Hi").result()).text == "Quick"
             release.set()
-    assert turn.outcome == Success()
+    assert turn._outcome == Success()
 
 
 @pytest.mark.parametrize("blocking", [True, False])
@@ -207,17 +196,19 @@ async def test_a_tool_that_is_too_slow_is_given_up(mock_llm: Start, blocking: bo
 
     slow = tool(name="slow", timeout=0.05)(block if blocking else wait)
     mock = mock_llm(calls(("slow", {})), text("Never mind."))
-    agent = Agent(provider="openai-compatible", model="m", base_url=mock.base_url, tools=[slow])
-    (result,) = [e.result async for e in agent.send("Go") if isinstance(e, ToolCallUpdate) and e.result]
+    agent = Agent(mock.model, tools=[slow]).conversation()
+    (result,) = [e.result async for e in agent.stream("Go") if isinstance(e, ToolCallUpdate) and e.result]
     release.set()
     assert isinstance(result, ToolFailure) and result.kind is ToolFailureKind.TIMED_OUT
-    assert agent.text == "Never mind."
+    assert [message.role for message in agent.messages] == ["user", "assistant", "tool", "assistant"]
 
 
-ways: dict[str, Callable[[Agent, Callable[[Event], object]], Awaitable[object]]] = {
-    "wait_for": lambda agent, listener: asyncio.wait_for(agent.send_to_listener("Go", listener), 60),
-    "gather": lambda agent, listener: asyncio.gather(agent.send_to_listener("Go", listener)),
-    "finish": lambda agent, listener: agent.send("Go").finish(),
+ways: dict[str, Callable[[Agent[None, str]], Awaitable[object]]] = {
+    "wait_for": lambda agent: asyncio.wait_for(agent.run("Go"), 60),
+    "gather": lambda agent: asyncio.gather(agent.run("Go")),
+    "task": lambda agent: asyncio.create_task(agent.run("Go")),
+    "conversation": lambda agent: agent.conversation().send("Go"),
+    "result": lambda agent: agent.stream("Go").result(),
 }
 
 
@@ -235,34 +226,22 @@ async def test_cancelling_any_way_of_waiting_cancels_the_turn(mock_llm: Start, w
         return "never"
 
     mock = mock_llm(calls(("slow", {})), text("Again"))
-    agent = Agent(provider="openai-compatible", model="m", base_url=mock.base_url, tools=[slow])
-    task = asyncio.ensure_future(ways[way](agent, lambda event: None))
+    agent = Agent(mock.model, tools=[slow])
+    task = asyncio.ensure_future(ways[way](agent))
     await running.wait()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
     await stopped.wait()
-    assert (await agent.send("Go on")).outcome == Success()
+    assert (await agent.stream("Go on")._finish()).outcome == Success()
 
 
 async def test_a_timeout_of_asyncio_closes_the_connection(mock_llm: Start) -> None:
     mock = mock_llm({"steps": [{"text": "Well"}, "stall"]})
-    agent = Agent(provider="openai-compatible", model="m", base_url=mock.base_url)
+    agent = Agent(mock.model)
     with pytest.raises(asyncio.TimeoutError):
-        await asyncio.wait_for(agent.send("Go").finish(), 0.2)
+        await asyncio.wait_for(agent.stream("Go")._finish(), 0.2)
     await asyncio.to_thread(mock.wait_until, lambda requests: not requests or requests[0]["delivery"] == "client_left")
-
-
-async def test_a_listener_that_always_raises_hears_everything(mock_llm: Start) -> None:
-    heard: list[Event] = []
-
-    def listener(event: Event) -> None:
-        heard.append(event)
-        raise RuntimeError("the screen is gone")
-
-    agent = Agent(provider="openai-compatible", model="m", base_url=mock_llm(text("Hello")).base_url)
-    assert (await agent.send_to_listener("Hi", listener)).outcome == Success()
-    assert any(isinstance(event, TextMessageContent) for event in heard) and heard[-1] == Completed(Success())
 
 
 async def test_cancelling_fifty_turns_leaves_no_task(mock_llm: Start) -> None:
@@ -272,16 +251,16 @@ async def test_cancelling_fifty_turns_leaves_no_task(mock_llm: Start) -> None:
         return "never"
 
     mock = mock_llm(calls(("slow", {})), repeat=True)
-    agents = [Agent(provider="openai-compatible", model="m", base_url=mock.base_url, tools=[slow]) for _ in range(50)]
-    turns = [agent.send("Go") for agent in agents]
+    agents = [Agent(mock.model, tools=[slow]) for _ in range(50)]
+    turns = [agent.stream("Go") for agent in agents]
 
     async def until_cancelled(turn: Any) -> None:
-        async for event in turn.events(raise_on_error=False):
+        async for event in turn.updates(raise_on_error=False):
             if isinstance(event, ToolCallUpdate) and event.status.value == "executing":
                 turn.cancel()
 
     await asyncio.gather(*map(until_cancelled, turns))
-    assert {turn.outcome for turn in turns} == {Cancelled()}
+    assert {turn._outcome for turn in turns} == {Cancelled()}
     left = [task for task in asyncio.all_tasks() if task.get_name().startswith("stepwell-")]
     await asyncio.gather(*left, return_exceptions=True)
     assert not [task for task in asyncio.all_tasks() if task.get_name().startswith("stepwell-")]

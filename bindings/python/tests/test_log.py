@@ -17,7 +17,7 @@ SECRET = "sk-secret"
 # A process of its own: the library's lines come on a thread, which has said all when the interpreter exits.
 TURN = """
     import logging, sys
-    from stepwell import Agent, tool
+    from stepwell import Agent, Model, tool
 
     logging.basicConfig(stream=sys.stdout, level=sys.argv[2], format="%(levelname)s %(name)s %(message)s")
     logging.getLogger("asyncio").setLevel(logging.WARNING)
@@ -26,7 +26,7 @@ TURN = """
     def look(what: str) -> str:
         raise ValueError(f"nothing of {what}")
 
-    agent = Agent(provider="openai-compatible", model="m", key="sk-secret", base_url=sys.argv[1], tools=[look])
+    agent = Agent(Model.openai_compatible("m", api_key="sk-secret", base_url=sys.argv[1]), tools=[look])
     agent.run_sync("My own words")
 """
 

@@ -13,41 +13,35 @@ import pytest
 from conftest import MockLlm, calls, text
 from machines import STOP, at, config, delta, opened
 
-from stepwell import (
+from stepwell import Completed, MisuseError, TextMessageContent, Tool, ToolCallUpdate, tool
+from stepwell.machine import (
+    AskApproval,
+    CancelTool,
+    CloseStream,
+    OpenStream,
+    Outputs,
+    Persist,
+    RetryPolicy,
+    RunMachine,
+    RunTool,
+    StateKind,
+    Timeouts,
+    TurnStatus,
+)
+from stepwell.stores import TurnBlock, TurnRecord
+from stepwell.updates import (
     AddChange,
     AnswerDropped,
     AppendChange,
-    AskApproval,
-    CancelTool,
     Cancelled,
-    CloseStream,
-    Completed,
     EndChange,
     Event,
     Failed,
-    InvalidArgumentError,
-    MisuseError,
-    OpenStream,
-    Outputs,
     PartialArguments,
-    Persist,
-    RetryPolicy,
     Retrying,
-    RunMachine,
-    RunTool,
-    SnapshotError,
-    StateKind,
     Success,
-    TextMessageContent,
-    Timeouts,
-    Tool,
-    ToolCallUpdate,
     ToolFailure,
     ToolFailureKind,
-    TurnBlock,
-    TurnRecord,
-    TurnStatus,
-    tool,
 )
 
 Start = Callable[..., MockLlm]
@@ -250,7 +244,7 @@ def test_wrong_calls_are_refused_and_change_nothing() -> None:
         with pytest.raises(MisuseError) as caught:
             wrong()
         assert caught.value.advice
-    with pytest.raises(InvalidArgumentError, match="is not the id of an effect"):
+    with pytest.raises(MisuseError, match="is not the id of an effect"):
         machine.tool_finished("tool", "42")
     assert machine.state is StateKind.EXECUTING_TOOLS
     assert [type(effect) for effect in machine.tool_finished(running.id, "42").effects] == [OpenStream]
@@ -312,9 +306,9 @@ def test_blocks_are_stored_before_what_depends_on_them() -> None:
     )
     revived = RunMachine.revive_from(last.checkpoint, [turn], turn.id, config(persist_attempts=2))
     assert revived.text == "Hello"
-    with pytest.raises(SnapshotError, match="revive_from"):
+    with pytest.raises(MisuseError, match="revive_from"):
         RunMachine.revive(last.checkpoint, config(persist_attempts=2))
-    with pytest.raises(SnapshotError, match="blocks"):
+    with pytest.raises(MisuseError, match="blocks"):
         turn = dataclasses.replace(turn, blocks=[])
         RunMachine.revive_from(last.checkpoint, [turn], turn.id, config(persist_attempts=2))
 
@@ -326,19 +320,19 @@ def test_a_message_of_more_than_text() -> None:
     (effect,) = machine.start(message=message).effects
     assert isinstance(effect, OpenStream)
     assert b"https://example.com/cat.png" in effect.request.body
-    with pytest.raises(InvalidArgumentError, match="not with both"):
+    with pytest.raises(MisuseError, match="not with both"):
         RunMachine(config()).start("Hi", message=message)
 
 
 @pytest.mark.parametrize("snapshot", ["", "{}", "[]", '{"v":99}', "nonsense"])
 def test_what_is_no_snapshot(snapshot: str) -> None:
-    with pytest.raises(SnapshotError) as caught:
+    with pytest.raises(MisuseError) as caught:
         RunMachine.restore(snapshot, config())
     assert caught.value.advice
 
 
 def test_what_is_no_history() -> None:
-    with pytest.raises(InvalidArgumentError, match="the history is no JSON array of AG-UI messages"):
+    with pytest.raises(MisuseError, match="the history is no JSON array of AG-UI messages"):
         RunMachine(config(), history=[{"role": "nobody"}])
 
 

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 from conftest import MockLlm, calls, text
 
-from stepwell import Agent, ContentPart, InvalidArgumentError, Parts, ToolContext, audio, document, file, image, tool, video
+from stepwell import Agent, MisuseError, ToolContext, audio, document, file, image, tool, video
+from stepwell.media import ContentPart, Parts
 
 Start = Callable[..., MockLlm]
 
@@ -21,8 +22,8 @@ URL = "data:image/png;base64," + base64.b64encode(PNG).decode()
 SHOWN = {"type": "image_url", "image_url": {"url": URL}}
 
 
-def agent(mock: MockLlm, *tools: Any) -> Agent:
-    return Agent(provider="openai-compatible", model="any", base_url=mock.base_url, tools=tools)
+def agent(mock: MockLlm, *tools: Any) -> Agent[Any, Any]:
+    return Agent(mock.model, tools=tools)
 
 
 def said(mock: MockLlm, number: int = 0) -> Any:
@@ -89,7 +90,7 @@ def test_the_other_kinds(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_none_is_told_at_once(make: Callable[[], object], words: str) -> None:
-    with pytest.raises(InvalidArgumentError) as raised:
+    with pytest.raises(MisuseError) as raised:
         make()
     assert words in str(raised.value)
 
@@ -97,18 +98,18 @@ def test_what_is_none_is_told_at_once(make: Callable[[], object], words: str) ->
 async def test_texts_and_media_are_sent_in_order(mock_llm: Start, pil: Image) -> None:
     mock = mock_llm(text("Both."), text("It."))
     sharks = agent(mock)
-    assert (await sharks.send("Is", image(PNG), "like", pil)).text == "Both."
+    assert (await sharks.stream("Is", image(PNG), "like", pil).result()).text == "Both."
     words = [{"type": "text", "text": each} for each in ("Is", "like")]
     assert said(mock) == [words[0], SHOWN, words[1], SHOWN]
-    await sharks.send(image(PNG))
+    await sharks.stream(image(PNG)).result()
     assert said(mock, 1) == [SHOWN]
-    with pytest.raises(InvalidArgumentError, match="is of the type int"):
-        sharks.send("Is", 5)  # type: ignore[arg-type]
+    with pytest.raises(MisuseError, match="is of the type int"):
+        sharks.stream("Is", 5)  # type: ignore[call-overload]
 
 
 async def test_what_the_provider_does_not_take_is_not_sent(mock_llm: Start) -> None:
     mock = mock_llm(text("never"))
-    finished = await agent(mock).send("Listen", audio(b"RIFF\0\0\0\0WAVE")).finish()
+    finished = await agent(mock).stream("Listen", audio(b"RIFF\0\0\0\0WAVE"))._finish()
     assert finished.outcome.problem is not None
     assert "openai-compatible does not take what is attached (audio)" in finished.outcome.problem.message
     assert "it takes image (data, url)" in finished.outcome.problem.message

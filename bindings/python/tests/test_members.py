@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
-import json
 from collections.abc import Callable
 from typing import Any
 
@@ -13,31 +11,30 @@ from conftest import MockLlm, calls, text
 
 from stepwell import (
     Agent,
+    AssistantMessage,
     Completed,
-    ConfigurationError,
-    ContextGuard,
-    ContextOverflow,
     ContextTooLongError,
     Deferred,
     MemoryStore,
-    NewRun,
-    PartialArguments,
-    RegistryEvent,
-    RunConfig,
-    RunRegistry,
-    Success,
-    TextOptions,
-    Trimmed,
-    TurnError,
+    MisuseError,
+    Model,
+    StepwellError,
+    Transcript,
+    UserMessage,
     tool,
 )
+from stepwell.callbacks import ContextOverflow, NewRun, Trimmed
+from stepwell.device import Device
+from stepwell.machine import ContextGuard, RegistryEvent, RunConfig, RunRegistry, TextOptions
 from stepwell.registry import RunStarted
+from stepwell.settings import AgentOptions, GenerationSettings, ModelSettings, RunOptions
+from stepwell.updates import PartialArguments, Success
 
 Start = Callable[..., MockLlm]
 
 
-def agent_of(mock: MockLlm, **settings: Any) -> Agent:
-    return Agent(provider="openai-compatible", model="mock", base_url=mock.base_url, **settings)
+def agent_of(mock: MockLlm, **settings: Any) -> Agent[Any, Any]:
+    return Agent(mock.model, **settings)
 
 
 def said(messages: list[dict[str, Any]]) -> list[Any]:
@@ -51,37 +48,41 @@ async def order(what: str) -> str:
 
 
 def test_every_option_of_the_configuration_is_one_of_an_agent() -> None:
-    options = set(inspect.signature(Agent).parameters)
-    assert set(RunConfig.__dataclass_fields__) - {"run_ids"} <= options
-    assert "run_source" in options
-    assert "context_guard: " in (Agent.__init__.__doc__ or "")
+    renamed = {"text": "text_options"}
+    of_the_model = {"provider", "model", "api", "base_url", "key", "headers", "providers", "credentials"}
+    # The type of the answer is that of `output_type`; blocks are stored where there is a store; hooks are code.
+    otherwise = {"run_ids", "output", "persist_attempts", "hooks"}
+    fields = {renamed.get(name, name) for name in RunConfig.__dataclass_fields__ if name not in of_the_model | otherwise}
+    assert fields <= set(AgentOptions.__annotations__)
+    settings = {{"max_output_tokens": "max_tokens"}.get(name, name) for name in GenerationSettings.__dataclass_fields__}
+    assert settings - {"context"} <= set(ModelSettings.__annotations__)
+    assert set(ModelSettings.__annotations__) < set(RunOptions.__annotations__) & set(AgentOptions.__annotations__)
 
 
 async def test_options_reach_the_turn(mock_llm: Start) -> None:
-    own = {
-        "name": "mine",
-        "title": "Mine",
-        "apis": [{"dialect": "openai-chat", "base_url": "http://localhost/v1", "auth": "none"}],
-    }
     mock = mock_llm(calls(("order", {"what": "tea"})))
     agent = Agent(
-        provider="openai-compatible",
-        model="mock",
-        base_url=mock.base_url,
+        mock.model,
         tools=[order],
         partial_arguments=True,
         resumption="never",
-        text=TextOptions(drop_blank=True),
-        providers=[],
+        text_options=TextOptions(drop_blank=True),
     )
-    turn = agent.send("Tea")
+    turn = agent.stream("Tea")
     async for event in turn:
         if isinstance(event, PartialArguments):
             break
     else:
         pytest.fail("the arguments were not parsed while they came")
-    with pytest.raises(ConfigurationError):
-        Agent(provider="nobody", providers=[own])
+
+
+def test_an_app_has_providers_of_its_own(mock_llm: Start) -> None:
+    mock = mock_llm(text("Hello"))
+    own = {"name": "mine", "dialect": "openai-chat", "base_url": mock.base_url, "needs_key": False}
+    assert Agent(Model("mine:m", custom_providers=[own])).run_sync("Hi").text == "Hello"
+    assert "mine" in [provider.name for provider in Model.providers([own])]
+    with pytest.raises(MisuseError, match="nobody"):
+        Agent(Model("nobody:m", custom_providers=[own])).run_sync("Hi")
 
 
 async def test_a_backend_makes_the_ids_of_the_runs(mock_llm: Start) -> None:
@@ -92,18 +93,18 @@ async def test_a_backend_makes_the_ids_of_the_runs(mock_llm: Start) -> None:
         return f"run-{len(created)}"
 
     mock = mock_llm(text("Hello"))
-    agent = agent_of(mock, run_source=create, thread_id="garden")
-    assert (await agent.send("Hi")).text == "Hello"
+    agent = agent_of(mock, run_source=create).conversation("garden")
+    assert (await agent.stream("Hi").result()).text == "Hello"
     assert [new.thread_id for new in created] == ["garden"]
 
     def refuse(new: NewRun) -> str:
         raise RuntimeError("the backend is away")
 
-    with pytest.raises(TurnError, match="the backend is away"):
-        await agent_of(mock, run_source=refuse).send("Hi")
+    with pytest.raises(StepwellError, match="the backend is away"):
+        await agent_of(mock, run_source=refuse).stream("Hi").result()
 
 
-HISTORY = [{"id": f"old-{at}", "role": "user", "content": "x" * 4_000} for at in range(3)]
+HISTORY = [UserMessage("x" * 4_000, id=f"old-{at}") for at in range(3)]
 
 
 async def test_the_app_says_what_to_leave_out(mock_llm: Start) -> None:
@@ -117,9 +118,9 @@ async def test_the_app_says_what_to_leave_out(mock_llm: Start) -> None:
     mock = mock_llm(text("Yes."), text("Yes."))
     guard = ContextGuard(window=1_500)
     for code in (trim, newest):
-        agent = agent_of(mock, history=HISTORY, context_guard=guard, trim_context=code)
-        await agent.send("And?")
-        assert len(agent.messages) == 5
+        agent = agent_of(mock, context_guard=guard, trim_context=code).conversation(history=HISTORY)
+        await agent.stream("And?").result()
+        assert len(agent.messages.to_json()) == 5
     sent = [request["body"]["messages"] for request in mock.requests()]
     assert len(sent[0]) < 4
     assert "There were many x." in sent[0][0]["content"]
@@ -128,25 +129,24 @@ async def test_the_app_says_what_to_leave_out(mock_llm: Start) -> None:
         raise ValueError("on purpose")
 
     with pytest.raises(ContextTooLongError):
-        await agent_of(mock, history=HISTORY, context_guard=guard, trim_context=breaks).send("And?")
-    with pytest.raises(ConfigurationError, match="trim_context"):
+        await agent_of(mock, context_guard=guard, trim_context=breaks).conversation(history=HISTORY).send("And?")
+    with pytest.raises(MisuseError, match="trim_context"):
         agent_of(mock, context_guard=ContextGuard(at_limit="trim"))
 
 
 async def test_a_turn_is_begun_with_ids_of_the_apps_own_and_said_otherwise(mock_llm: Start) -> None:
     mock = mock_llm(text("One"), text("Two"), text("Three"))
     store = MemoryStore()
-    agent = agent_of(mock, store=store, thread_id="garden")
-    message = {"id": "message", "role": "user", "content": [{"type": "text", "text": "First"}]}
-    turn = agent.start(message=message, run_id="first")
+    agent = agent_of(mock, store=store).conversation("garden")
+    turn = agent.stream(UserMessage([{"type": "text", "text": "First"}], id="message"), run_id="first")
     await turn.begun()
     assert turn.stored is not None
-    assert (turn.stored.key.turn, turn.stored.key.thread) == ("first", agent.thread_key)
+    assert (turn.stored.key.turn, turn.stored.key.thread) == ("first", agent.key)
     assert (turn.store_trouble, turn.revived_from) == (None, None)
-    await turn
-    await agent.start("Second", run_id="second")
-    await agent.branch("first", "Otherwise")
-    assert said(agent.messages)[1:] == ["One", "Otherwise", "Three"]
+    await turn.result()
+    await agent.send("Second", run_id="second")
+    await agent.branch("first", "Otherwise").result()
+    assert said(agent.messages.to_json())[1:] == ["One", "Otherwise", "Three"]
     assert [turn.parent for turn in await store.turns("garden")] == [None, "first", "first"]
 
 
@@ -154,24 +154,26 @@ async def test_a_thread_begins_with_a_history_and_is_forgotten(mock_llm: Start) 
     mock = mock_llm(text("Hello"))
     registry = RunRegistry()
     agent = agent_of(mock, registry=registry)
-    other = agent.thread_with_history("other", [{"id": "old", "role": "user", "content": "Before"}])
-    await other.send("Hi")
-    assert said(other.messages) == ["Before", "Hi", "Hello"]
-    event: RegistryEvent = await agent.next_registry_event()
+    other = agent.conversation("other", history=[UserMessage("Before")])
+    await other.stream("Hi").result()
+    assert said(other.messages.to_json()) == ["Before", "Hi", "Hello"]
+    event: RegistryEvent = await Device(agent).next_registry_event()
     assert isinstance(event, RunStarted)
-    assert event.handle.key == other.thread_key
+    assert event.handle.key == other.key
     assert registry.unread("other")
-    agent.forget_thread("other")
-    assert agent.thread("other").messages == []
+    del other
+    assert agent.conversation("other").messages == Transcript()
+    # In a registry of the app's own the conversation stays unread.
+    assert registry.unread("other")
 
 
 async def test_a_turn_is_looked_into_and_suspended(mock_llm: Start) -> None:
     mock = mock_llm(calls(("order", {"what": "tea"})), text("Enjoy!"))
-    agent = agent_of(mock, tools=[order])
-    turn = agent.send("Tea")
+    agent = agent_of(mock, tools=[order]).conversation()
+    turn = agent.stream("Tea")
     await turn.rested()
     messages = await turn.messages()
-    assert messages[0]["content"] == "Tea"
+    assert isinstance(messages[0], UserMessage) and messages[0].text == "Tea"
     assert await turn.interrupts() == []
     assert await turn.shared_state() == {}
     await turn.usage()
@@ -186,9 +188,10 @@ async def test_a_turn_is_looked_into_and_suspended(mock_llm: Start) -> None:
     revived = agent.revive(snapshot)
     await revived.begun()
     assert revived.revived_from == messages
-    call = messages[1]["toolCalls"][0]
-    assert json.loads(call["function"]["arguments"]) == {"what": "tea"}
-    await revived.finish_call(call["id"], "here")
-    finished = await revived.finish()
+    assert isinstance(messages[1], AssistantMessage)
+    (call,) = messages[1].tool_calls
+    assert (call.name, call.arguments) == ("order", {"what": "tea"})
+    await revived.resolve_call(call.id, "here")
+    finished = await revived._finish()
     assert finished.outcome == Success()
     assert finished.text.endswith("Enjoy!")

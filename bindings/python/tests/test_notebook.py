@@ -51,7 +51,7 @@ def test_a_tool_is_a_card(executed: Any) -> None:
 
 
 def test_a_turn_is_drawn_in_one_output(executed: Any) -> None:
-    turn = cell(executed, "await show(agent.send(")
+    turn = cell(executed, "await show(conversation.stream(")
     (output,) = turn.outputs
     assert output.output_type == "display_data"
     page = Page(output["data"]["text/markdown"])
@@ -66,11 +66,11 @@ def test_a_turn_that_show_gives_as_the_cells_result_is_shown_once() -> None:
 from stepwell import Agent, show
 from stepwell.testing import MockLlm, text
 model = MockLlm(text("**Well**"), repeat=True)
-agent = Agent(provider="openai-compatible", model="m", base_url=model.base_url)
-finished = show(agent.send_sync("Go"))
+agent = Agent(model.model)
+finished = show(agent.stream_sync("Go"))
 finished
 """
-    cells = [first, 'await show(agent.send("Go"))', "finished", 'show(agent.send_sync("Go"))', "model.close()"]
+    cells = [first, 'await show(agent.stream("Go"))', "finished", 'show(agent.stream_sync("Go"))', "model.close()"]
     made = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(each) for each in cells])  # type: ignore[no-untyped-call]
     NotebookClient(made, timeout=None, kernel_name="python3").execute()
     drawn = [[output["data"].get("text/markdown") for output in each.outputs] for each in made.cells]
@@ -78,11 +78,11 @@ finished
 
 
 def test_what_came_of_it(executed: Any) -> None:
-    assert shown(cell(executed, "finished.outcome"), "text/plain").startswith("(Success(), 2, ")
+    assert shown(cell(executed, "result.stop_reason"), "text/plain").startswith("('complete', 2, ")
 
 
 def test_a_plain_loop_works_in_a_notebook(executed: Any) -> None:
-    said = "".join(output.text for output in cell(executed, "send_sync").outputs)
+    said = "".join(output.text for output in cell(executed, "stream_sync").outputs)
     assert "get_weather: ToolOutput(content='{\"sky\": \"sun\", \"degrees\": 19}')" in said
     assert said.endswith("Oslo has sun, at 19 degrees.")
 

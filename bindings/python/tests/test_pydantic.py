@@ -13,8 +13,9 @@ from conftest import MockLlm, calls, text
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 from pydantic.dataclasses import dataclass
 
-from stepwell import Agent, InvalidArgumentError, ToolCallUpdate, ToolError, ToolFailure, ToolFailureKind, tool
+from stepwell import Agent, MisuseError, Model, ToolCallUpdate, ToolError, tool
 from stepwell.testing import play
+from stepwell.updates import ToolFailure, ToolFailureKind
 
 
 class Place(BaseModel):
@@ -98,7 +99,7 @@ def test_models_that_hold_themselves_and_models_of_one_name() -> None:
     assert schema["properties"]["b"]["properties"]["places"]["items"] == {"$ref": "#/$defs/Place_2"}
     assert "street" in schema["$defs"]["Place_2"]["properties"]
     # The core takes them all.
-    Agent(provider="openai-compatible", model="m", base_url="http://localhost", tools=[move, go])
+    Agent(Model.openai_compatible("m", base_url="http://localhost"), tools=[move, go])
 
 
 async def test_functions_get_models() -> None:
@@ -144,8 +145,8 @@ async def test_the_model_is_told_what_does_not_fit(mock_llm: Callable[..., MockL
         raise AssertionError("it was run")
 
     mock = mock_llm(calls(("book", {"trip": {"start": {"city": "Oslo"}, "day": "1999-01-01"}})), text("Sorry"))
-    agent = Agent(provider="openai-compatible", model="mock", base_url=mock.base_url, tools=[book])
-    (result,) = [e.result async for e in agent.send("Go") if isinstance(e, ToolCallUpdate) and e.result]
+    agent = Agent(mock.model, tools=[book])
+    (result,) = [e.result async for e in agent.stream("Go") if isinstance(e, ToolCallUpdate) and e.result]
     assert isinstance(result, ToolFailure) and result.kind is ToolFailureKind.ERROR
     assert "that is long ago" in result.message
 
@@ -181,7 +182,7 @@ async def test_results_that_are_models(result: Any, shown: str) -> None:
 def test_a_field_as_a_default_is_refused() -> None:
     def wrong(count: int = Field(3, ge=1)) -> None: ...
 
-    with pytest.raises(InvalidArgumentError, match=r"write `count: Annotated\[…, Field\(…\)\]`"):
+    with pytest.raises(MisuseError, match=r"write `count: Annotated\[…, Field\(…\)\]`"):
         tool(wrong)
 
 

@@ -9,44 +9,22 @@ import pytest
 from conftest import MockLlm, calls, text
 from machines import at
 
-from stepwell import (
-    Agent,
-    ApiErrorKind,
-    ApiFailure,
-    Cancelled,
-    ConfigurationError,
-    Failed,
-    InvalidArgumentError,
-    JournalError,
-    LimitReached,
-    MaxTokens,
+from stepwell import Agent, MisuseError, ThreadKey, ToolCallUpdate, tool
+from stepwell.device import Device
+from stepwell.machine import (
     OpenStream,
-    Parts,
     RunConfig,
     RunMachine,
     RunRegistry,
     RunTool,
-    SnapshotError,
-    StaleError,
     StateKind,
-    Success,
-    ThreadKey,
-    ToolCallUpdate,
-    context_window,
-    providers,
     redact_journal,
     replay_journal,
-    tool,
 )
-from stepwell.registry import (
-    DisposalFailed,
-    Read,
-    RunCompleted,
-    RunContinued,
-    RunStarted,
-    StaleInput,
-    Unread,
-)
+from stepwell.media import Parts
+from stepwell.providers import context_window, providers
+from stepwell.registry import DisposalFailed, Read, RunCompleted, RunContinued, RunStarted, StaleInput, Unread
+from stepwell.updates import ApiErrorKind, ApiFailure, Cancelled, Failed, LimitReached, MaxTokens, Success
 
 Start = Callable[..., MockLlm]
 
@@ -59,11 +37,11 @@ def test_a_thread_has_one_owner() -> None:
     registered = registry.register(ThreadKey("a"))
     handle = registered.handle
     assert registered.replaced == first
-    with pytest.raises(StaleError, match="is stale"):
+    with pytest.raises(MisuseError, match="is stale"):
         registry.check(first)
-    with pytest.raises(StaleError):
+    with pytest.raises(MisuseError):
         registry.complete(first, Success())
-    with pytest.raises(StaleError):
+    with pytest.raises(MisuseError):
         registry.replace(first)
     registry.disposal_failed(first, "no")
     continued = registry.replace(handle)
@@ -72,7 +50,7 @@ def test_a_thread_has_one_owner() -> None:
 
     stored = RunRegistry.restore(registry.snapshot())
     stored.check(continued)
-    with pytest.raises(SnapshotError):
+    with pytest.raises(MisuseError):
         RunRegistry.restore("[]")
 
     registry.look_at(None)
@@ -111,12 +89,14 @@ def test_how_a_run_ended_is_kept() -> None:
 
 async def test_which_threads_are_unread(mock_llm: Start) -> None:
     mock = mock_llm(text("Hello"), text("Hello"))
-    agent = Agent(provider="openai-compatible", model="mock", base_url=mock.base_url, thread_id="first")
-    agent.registry.look_at("first")
-    await agent.send("Hi")
-    await agent.thread("other").send("Hi")
-    assert agent.registry.unread_threads() == [ThreadKey("other")]
-    assert agent.registry.take_events()[-1] == Unread(ThreadKey("other"))
+    agent = Agent(mock.model)
+    registry = Device(agent).registry
+    registry.look_at("first")
+    first, other = agent.conversation("first"), agent.conversation("other")
+    await first.send("Hi")
+    await other.send("Hi")
+    assert registry.unread_threads() == [ThreadKey("other")]
+    assert registry.take_events()[-1] == Unread(ThreadKey("other"))
 
 
 @tool
@@ -128,10 +108,10 @@ def photo() -> Parts:
 
 async def test_a_tool_may_give_a_picture(mock_llm: Start) -> None:
     mock = mock_llm(calls(("photo", {})), text("A cat"))
-    agent = Agent(provider="openai-compatible", model="mock", base_url=mock.base_url, tools=[photo])
-    events = [event async for event in agent.send("Show me")]
+    agent = Agent(mock.model, tools=[photo]).conversation()
+    events = [event async for event in agent.stream("Show me")]
     assert "A cat." in str([event.result for event in events if isinstance(event, ToolCallUpdate)])
-    result = agent.messages[2]
+    result = agent.messages.to_json()[2]
     assert [part["type"] for part in result["content"]] == ["text", "image"]
     assert result["content"][1]["source"]["value"] == "iVBORw0KGgo="
     assert mock.failures() == []
@@ -151,7 +131,7 @@ async def test_a_journal_is_lived_through_again() -> None:
     run.receive(opening.id, CALL, now=at(3))
     (call,) = run.ended(opening.id, now=at(4)).effects
     assert isinstance(call, RunTool)
-    with pytest.raises(InvalidArgumentError, match="content parts"):
+    with pytest.raises(MisuseError, match="content parts"):
         run.tool_finished(call.id, Parts([{"type": "no such type"}]), now=at(5))
     (opening,) = run.tool_finished(call.id, await photo.run({}), now=at(5)).effects
     assert isinstance(opening, OpenStream)
@@ -167,7 +147,7 @@ async def test_a_journal_is_lived_through_again() -> None:
     hidden = redact_journal(journal)
     assert "secret" in journal and "secret" not in hidden
     for odd in ("", "nonsense", journal.replace("A cat.", "A dog."), hidden):
-        with pytest.raises(JournalError):
+        with pytest.raises(MisuseError):
             replay_journal(odd)
 
     revived = RunMachine.revive(snapshot, config, now=at(9), journal=True)
@@ -184,8 +164,8 @@ async def test_a_turns_journal_goes_to_the_app(mock_llm: Start) -> None:
         raise OSError("the disk is full")
 
     mock = mock_llm(text("Hello"))
-    agent = Agent(provider="openai-compatible", model="mock", base_url=mock.base_url, journal=write)
-    assert (await agent.send("Hi")).outcome == Success()
+    agent = Agent(mock.model, journal=write)
+    assert (await agent.stream("Hi")._finish()).outcome == Success()
     (journal,) = written.values()
     assert replay_journal(journal).outcome == Success()
     assert all(isinstance(json.loads(line), dict) for line in journal.splitlines())
@@ -198,7 +178,7 @@ def test_the_providers_say_what_they_can_do() -> None:
     assert usual.capabilities.tools and usual.capabilities.images
     own = {"providers": [{"name": "mine", "dialect": "openai-chat", "base_url": "http://localhost/v1"}]}
     assert providers(own)[-1].name == "mine" or "mine" in [provider.name for provider in providers(own)]
-    with pytest.raises(ConfigurationError):
+    with pytest.raises(MisuseError):
         providers({"providers": 3})
     window = context_window("openai", "gpt-4o-mini")
     assert window is not None and window.window >= 100_000

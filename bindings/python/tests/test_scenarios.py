@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from scenarios import EPOCH, MILLISECOND, Host, files, load, outcome_line
 
-from stepwell import RunMachine
+from stepwell.machine import RunMachine
 
 FILES = files()
 

@@ -5,22 +5,11 @@ from __future__ import annotations
 import pytest
 
 from machines import STOP, answers, asks, at, config, delta
-from stepwell import (
-    InvalidArgumentError,
-    Outputs,
-    Persist,
-    Role,
-    RunMachine,
-    RunTool,
-    Success,
-    ToolCallStatus,
-    TurnBlock,
-    TurnRecord,
-    TurnStatus,
-    conversation_of,
-    session_view,
-    tool,
-)
+from stepwell import MisuseError, tool
+from stepwell.machine import Outputs, Persist, RunMachine, RunTool, TurnStatus, conversation_of, session_view
+from stepwell.sessions import Role
+from stepwell.stores import TurnBlock, TurnRecord
+from stepwell.updates import Success, ToolCallStatus
 
 
 @tool
@@ -100,7 +89,7 @@ def test_turns_that_no_store_gave() -> None:
     turn, _ = kept("run", "Hi")
     (block, *_) = turn.blocks
     broken = TurnBlock(type(block.block)(block.block.sequence, 0, {"type": 7}), at(1))
-    with pytest.raises(InvalidArgumentError, match="just as they were stored"):
+    with pytest.raises(MisuseError, match="just as they were stored"):
         session_view([TurnRecord("run", None, None, None, TurnStatus.COMPLETE, None, at(1), at(1), [broken])])
-    with pytest.raises(InvalidArgumentError):
+    with pytest.raises(MisuseError):
         session_view([turn], "elsewhere")

@@ -19,28 +19,19 @@ from machines import at
 
 from stepwell import (
     Agent,
-    Block,
-    Cancelled,
-    Event,
-    Failed,
+    Conversation,
     MemoryStore,
-    NotStored,
-    RetryPolicy,
-    Role,
+    Model,
     SessionStore,
     SqliteStore,
-    Store,
-    StoreFailedError,
-    Success,
+    StoreError,
     ThreadKey,
-    ThreadRecord,
-    ToolCallStatus,
     ToolCallUpdate,
     Turn,
-    TurnStatus,
-    WarningEvent,
     tool,
 )
+from stepwell.machine import Block, RetryPolicy, TurnStatus
+from stepwell.sessions import Role
 from stepwell.stores import (
     Busy,
     Claimed,
@@ -56,13 +47,16 @@ from stepwell.stores import (
     PersistBatch,
     Refused,
     Stale,
-    StoreError,
+    Store,
+    StoreFailure,
     ThreadCursor,
     ThreadQuery,
+    ThreadRecord,
     TurnKey,
     TurnRecord,
     Unfinished,
 )
+from stepwell.updates import Cancelled, Event, Failed, NotStored, Success, ToolCallStatus, WarningEvent
 
 Start = Callable[..., MockLlm]
 
@@ -161,9 +155,9 @@ def number() -> int:
     return 42
 
 
-def agent_of(mock: MockLlm, store: AnyStore, *tools: Callable[..., object], **others: Any) -> Agent:
-    others = {"thread_id": "thread", "tools": tools or (number,)} | others
-    return Agent(provider="openai-compatible", model="mock", base_url=mock.base_url, store=store, **others)
+def agent_of(mock: MockLlm, store: AnyStore, *tools: Callable[..., object], **others: Any) -> Conversation[None, str]:
+    """The conversation `thread` of an agent."""
+    return Agent(mock.model, store=store, tools=tools or (number,), **others).conversation("thread")
 
 
 @every_store
@@ -171,8 +165,8 @@ async def test_a_turn_is_there_after_a_restart(mock_llm: Start, make: MakeStore,
     mock = mock_llm(calls(("number", {})), text("It is 42"), text("As I said"))
     store = await make(tmp_path)
     agent = agent_of(mock, store)
-    assert (await agent.send("What is the *number*?")).outcome == Success()
-    sessions = agent.store
+    assert (await agent.stream("What is the *number*?")._finish()).outcome == Success()
+    sessions = agent.agent.store
     assert sessions is not None
 
     (listed,) = await sessions.threads()
@@ -191,10 +185,10 @@ async def test_a_turn_is_there_after_a_restart(mock_llm: Start, make: MakeStore,
     (execution,) = view.messages[1].tool_executions
     assert (execution.tool_name, execution.args, execution.result) == ("number", {}, "42")
     assert execution.status is ToolCallStatus.COMPLETED
-    assert await sessions.messages("thread") == agent.messages
+    assert await sessions.messages("thread") == agent.messages.to_json()
 
     # Another process has nothing but the store.
-    assert (await agent_of(mock, sessions).send("Sure?")).outcome == Success()
+    assert (await agent_of(mock, sessions).stream("Sure?")._finish()).outcome == Success()
     roles = [message["role"] for message in mock.requests()[2]["body"]["messages"]]
     assert roles == ["user", "assistant", "tool", "assistant", "user"]
     assert mock.failures() == []
@@ -204,13 +198,13 @@ async def test_a_turn_is_there_after_a_restart(mock_llm: Start, make: MakeStore,
 async def test_what_was_said_is_said_otherwise(mock_llm: Start, make: MakeStore, tmp_path: Path) -> None:
     mock = mock_llm(text("Bergen"), text("Rain"), text("Sun"), text("Elsewhere"))
     agent = agent_of(mock, await make(tmp_path))
-    sessions = agent.store
+    sessions = agent.agent.store
     assert sessions is not None
-    await agent.send("Where?")
-    await agent.send("And the weather?")
+    await agent.stream("Where?").result()
+    await agent.stream("And the weather?").result()
     first, second = await sessions.turns("thread")
     edited = await agent.resend(second.id, "And tomorrow?")
-    assert (await edited).outcome == Success()
+    assert (await edited.result()).stop_reason == "complete"
     *_, third = await sessions.turns("thread")
     assert third.parent == second.parent == first.id
 
@@ -219,12 +213,12 @@ async def test_what_was_said_is_said_otherwise(mock_llm: Start, make: MakeStore,
 
     assert await said(None) == ["Where?", "Bergen", "And tomorrow?", "Sun"]
     assert await said(second.id) == ["Where?", "Bergen", "And the weather?", "Rain"]
-    with pytest.raises(StoreFailedError, match="no such turn"):
+    with pytest.raises(StoreError, match="no such turn"):
         await agent.resend("no such turn", "?")
 
-    other = agent.thread(ThreadKey("other", room="room"))
-    assert (await other.send("And there?")).text == "Elsewhere"
-    assert other.thread_id == "other" and agent.thread_id == "thread"
+    other = agent.agent.conversation(ThreadKey("other", room="room"))
+    assert (await other.stream("And there?").result()).text == "Elsewhere"
+    assert other.id == "other" and agent.id == "thread"
     assert [record.key.thread for record in await sessions.threads(limit=1)] == ["other"]
     latest = (await sessions.threads())[0]
     cursor = ThreadCursor(latest.updated_at, latest.key)
@@ -234,16 +228,16 @@ async def test_what_was_said_is_said_otherwise(mock_llm: Start, make: MakeStore,
     await sessions.rename_thread("thread", "Weather")
     record = await sessions.thread("thread")
     assert record is not None and record.title == "Weather"
-    with pytest.raises(StoreFailedError, match="no thread"):
+    with pytest.raises(StoreError, match="no thread"):
         await sessions.rename_thread("none", "Weather")
-    assert await agent.delete_thread("thread")
+    assert await agent.delete()
     assert await sessions.thread("thread") is None
     assert not await sessions.delete_thread("thread")
     assert mock.failures() == []
 
 
-async def all_of(turn: Turn) -> list[Event]:
-    return [event async for event in turn.events(raise_on_error=False)]
+async def all_of(turn: Turn[Any]) -> list[Event]:
+    return [event async for event in turn.updates(raise_on_error=False)]
 
 
 @every_store
@@ -264,27 +258,27 @@ async def test_the_owner_before_is_refused(mock_llm: Start, make: MakeStore, tmp
 
     store = await make(tmp_path)
     sessions = SessionStore(store) if isinstance(store, Store) else store
-    lost = agent_of(mock, sessions, held).send("What is the number?")
+    lost = agent_of(mock, sessions, held).stream("What is the number?")
     await begun.wait()
 
     agent = agent_of(mock, sessions, quick)
-    assert await agent.recover() == []
-    assert (await agent.send("Never mind", when_busy="cancel")).outcome == Success()
+    assert await agent.agent.recover() == []
+    assert (await agent.stream("Never mind", when_busy="cancel")._finish()).outcome == Success()
 
     may_end.set()
     events = await all_of(lost)
-    assert lost.outcome == Cancelled()
+    assert lost._outcome == Cancelled()
     warnings = [event.message for event in events if isinstance(event, WarningEvent)]
     assert any("has generation 2 by now, and the writer has 1" in warning for warning in warnings), warnings
     view = await sessions.view("thread")
     assert [turn.status for turn in view.turns] == [TurnStatus.CANCELLED, TurnStatus.COMPLETE]
     assert view.messages[-1].text == "It is 42"
-    assert await agent.recover() == []
+    assert await agent.agent.recover() == []
 
 
 DIES = """
 import asyncio, importlib.util, os, sys
-from stepwell import Agent, SqliteStore, tool
+from stepwell import Agent, Model, SqliteStore, tool
 
 @tool
 def slow() -> int:
@@ -299,10 +293,8 @@ async def main() -> None:
         store = OwnStore(os.environ["DATABASE"])
     else:
         store = await SqliteStore.open(os.environ["DATABASE"])
-    agent = Agent(
-        provider="openai-compatible", model="mock", base_url=base_url, store=store, tools=[slow], thread_id="thread"
-    )
-    await agent.send("What is the number?")
+    agent = Agent(Model.openai_compatible("mock", base_url=base_url), store=store, tools=[slow])
+    await agent.conversation("thread").send("What is the number?")
 
 asyncio.run(main())
 """
@@ -327,17 +319,17 @@ async def test_a_process_that_is_killed_in_a_tool(mock_llm: Start, kind: str, tm
 
     store = own_store(database) if kind == "own" else await SqliteStore.open(database)
     agent = agent_of(mock, store, slow)
-    assert agent.store is not None
-    record = await agent.store.thread("thread")
+    assert agent.agent.store is not None
+    record = await agent.agent.store.thread("thread")
     assert record is not None and record.unfinished is not None
-    (recovered,) = await agent.recover()
+    (recovered,) = await agent.agent.recover()
     assert recovered.turn is not None
     events = await all_of(recovered.turn)
-    assert recovered.turn.outcome == Success()
+    assert recovered.turn._outcome == Success()
     results = [event.result for event in events if isinstance(event, ToolCallUpdate) and event.result is not None]
     assert "whether it did its work is not known" in str(results) or "OUTCOME_UNKNOWN" in str(results), results
     assert ran == [], "a tool that had begun is not run twice"
-    assert agent.thread("thread").text == "I do not know"
+    assert (await recovered.turn.result()).text == "I do not know"
     assert mock.failures() == []
 
 
@@ -354,9 +346,9 @@ async def test_a_store_that_fails_is_tried_again(mock_llm: Start, tmp_path: Path
     store = Shaky(own_store(tmp_path / "own.db"))
     at_once = RetryPolicy(first_delay=0.0, max_delay=0.0)
     agent = agent_of(mock_llm(text("Hello")), store, retry=at_once)
-    turn = agent.send("Hi")
+    turn = agent.stream("Hi")
     events = await all_of(turn)
-    assert turn.outcome == Success()
+    assert turn._outcome == Success()
     warnings = [event.message for event in events if isinstance(event, WarningEvent)]
     assert len(warnings) == 2 and "ConnectionError: no route" in warnings[0]
     assert store.loops == {asyncio.get_running_loop()}
@@ -372,22 +364,22 @@ async def test_a_store_that_is_full_is_said(mock_llm: Start, tmp_path: Path) -> 
 
     at_once = RetryPolicy(first_delay=0.0, max_delay=0.0)
     agent = agent_of(mock_llm(), FullStore(own_store(tmp_path / "own.db")), retry=at_once)
-    outcome = (await agent.send("Hi").finish()).outcome
+    outcome = (await agent.stream("Hi")._finish()).outcome
     assert isinstance(outcome, Failed) and isinstance(outcome.failure, NotStored)
     assert "9 of 9 pages" in outcome.message
-    assert agent.store is not None
-    with pytest.raises(StoreFailedError, match="9 of 9 pages.*make room"):
-        await agent.store.threads()
+    assert agent.agent.store is not None
+    with pytest.raises(StoreError, match="9 of 9 pages.*make room"):
+        await agent.agent.store.threads()
 
 
 async def test_an_agent_without_a_store(mock_llm: Start) -> None:
-    agent = Agent(provider="openai-compatible", model="mock", base_url="http://localhost/v1")
-    assert agent.store is None
-    assert await agent.recover() == []
-    assert not await agent.delete_thread("thread")
-    with pytest.raises(StoreFailedError, match="no store"):
+    agent = Agent(Model.openai_compatible("mock", base_url="http://localhost/v1")).conversation("thread")
+    assert agent.agent.store is None
+    assert await agent.agent.recover() == []
+    assert not await agent.delete()
+    with pytest.raises(StoreError, match="no store"):
         await agent.resend("turn", "?")
-    with pytest.raises(StoreFailedError):
+    with pytest.raises(StoreError):
         await SqliteStore.open("/no such folder/app.db")
 
 
@@ -399,7 +391,7 @@ def test_a_loop_of_its_own_each(mock_llm: Start, tmp_path: Path) -> None:
     for said in ("Hello", "Again"):
 
         async def send() -> str:
-            return (await agent.send("Hi")).text
+            return (await agent.stream("Hi").result()).text
 
         assert asyncio.run(send()) == said
     assert len(store.loops) == 2
@@ -490,7 +482,7 @@ def test_errors_say_what_they_are_of() -> None:
         """A kind of the app's own."""
 
     assert type(_lower_error(Own("why"))).__name__ == "Full"
-    assert isinstance(Own("why"), StoreError)
+    assert isinstance(Own("why"), StoreFailure)
 
 
 def test_each_turn_reaches_the_store_from_its_own_loop_and_context(
@@ -508,14 +500,14 @@ def test_each_turn_reaches_the_store_from_its_own_loop_and_context(
 
     mock = mock_llm(text("Hello"), repeat=True)
     store = Watching(own_store(tmp_path / "own.db"))
-    agent = Agent(provider="openai-compatible", model="m", base_url=mock.base_url, store=store)
+    agent = Agent(mock.model, store=store)
 
     async def turn(name: str) -> None:
         who.set(name)
         loops[name] = asyncio.get_running_loop()
-        begun = agent.thread(name).send("Hi")
+        begun = agent.conversation(name).stream("Hi")
         both.wait()
-        assert (await begun).outcome == Success()
+        assert (await begun.result()).stop_reason == "complete"
         both.wait()
 
     threads = [threading.Thread(target=asyncio.run, args=(turn(name),)) for name in "ab"]

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 from conftest import MockLlm, text
 
-from stepwell import Agent, Cancelled, StoppedError, SyncTurn, Turn, tool
+from stepwell import Agent, Conversation, SyncTurn, Turn, TurnCancelledError, tool
 from stepwell.asgi import to_ag_ui
 from stepwell.sync import _thread
+from stepwell.updates import Cancelled
 
 Start = Callable[..., MockLlm]
 
@@ -38,35 +39,35 @@ class Slow:
         return waits
 
 
-def agent_of(mock: MockLlm, *tools: Any) -> Agent:
-    return Agent(provider="openai-compatible", model="mock", base_url=mock.base_url, tools=tools)
+def agent_of(mock: MockLlm, *tools: Any) -> Conversation[Any, Any]:
+    return Agent(mock.model, tools=tools).conversation()
 
 
 SCRIPT: dict[str, Any] = {"steps": [{"text": "Wait."}, {"tool_call": {"name": "waits", "arguments": {}}}]}
 
 
-def said(agent: Agent) -> list[str]:
-    return [str(message["role"]) for message in agent.messages]
+def said(agent: Conversation[Any, Any]) -> list[str]:
+    return [str(message["role"]) for message in agent.messages.to_json()]
 
 
-async def awaiting(turn: Turn) -> None:
-    await turn
+async def awaiting(turn: Turn[Any]) -> None:
+    await turn.result()
 
 
-async def looping(turn: Turn) -> None:
+async def looping(turn: Turn[Any]) -> None:
     async for _ in turn:
         pass
 
 
-async def finishing(turn: Turn) -> None:
-    await turn.finish()
+async def finishing(turn: Turn[Any]) -> None:
+    await turn._finish()
 
 
 @pytest.mark.parametrize("wait", [awaiting, looping, finishing])
 async def test_cancelling_who_waits_ends_the_tools_first(mock_llm: Start, wait: Callable[[Turn], Any]) -> None:
     slow = Slow()
     agent = agent_of(mock_llm(SCRIPT), slow.tool())
-    task = asyncio.ensure_future(wait(agent.send("Go")))
+    task = asyncio.ensure_future(wait(agent.stream("Go")))
     await slow.begun.wait()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -78,12 +79,12 @@ async def test_cancelling_who_waits_ends_the_tools_first(mock_llm: Start, wait: 
 async def test_leaving_the_block_ends_the_tools_first(mock_llm: Start) -> None:
     slow = Slow()
     agent = agent_of(mock_llm(SCRIPT), slow.tool())
-    async with agent.send("Go") as turn:
+    async with agent.stream("Go") as turn:
         await slow.begun.wait()
     assert slow.ended
     assert said(agent)[:2] == ["user", "assistant"]
     # What was not read of it is still there.
-    with pytest.raises(StoppedError):
+    with pytest.raises(TurnCancelledError):
         async for _ in turn:
             pass
 
@@ -91,17 +92,17 @@ async def test_leaving_the_block_ends_the_tools_first(mock_llm: Start) -> None:
 async def test_finish_after_cancel_ends_the_tools_first(mock_llm: Start) -> None:
     slow = Slow()
     agent = agent_of(mock_llm(SCRIPT), slow.tool())
-    turn = agent.send("Go")
+    turn = agent.stream("Go")
     await slow.begun.wait()
     turn.cancel()
-    assert (await turn.finish()).outcome == Cancelled()
+    assert (await turn._finish()).outcome == Cancelled()
     assert slow.ended
 
 
 async def test_a_recovered_turn_waits_for_its_own_tools(mock_llm: Start) -> None:
     slow, other = Slow(), Slow()
     agent = agent_of(mock_llm(SCRIPT, SCRIPT), slow.tool())
-    turn = agent.send("Go")
+    turn = agent.stream("Go")
     runner = turn._runner
     # As `recover` shares it.
     runner.is_shared = True
@@ -113,7 +114,7 @@ async def test_a_recovered_turn_waits_for_its_own_tools(mock_llm: Start) -> None
     assert slow.ended and not lasting.done()
     lasting.cancel()
     turn.cancel()
-    await turn.finish()
+    await turn._finish()
 
 
 async def test_a_second_cancel_ends_the_waiting(mock_llm: Start) -> None:
@@ -128,7 +129,7 @@ async def test_a_second_cancel_ends_the_waiting(mock_llm: Start) -> None:
             cleaning.set()
             await may_end.wait()
 
-    task = asyncio.ensure_future(agent_of(mock_llm(SCRIPT), waits).send("Go").finish())
+    task = asyncio.ensure_future(agent_of(mock_llm(SCRIPT), waits).stream("Go")._finish())
     await begun.wait()
     task.cancel()
     await cleaning.wait()
@@ -145,15 +146,15 @@ async def test_a_tool_may_wait_for_the_turn_that_it_cancels(mock_llm: Start) -> 
     @tool
     async def waits() -> None:
         turns[0].cancel()
-        await turns[0].finish()
+        await turns[0]._finish()
 
-    turns.append(agent_of(mock_llm(SCRIPT), waits).send("Go"))
-    assert (await turns[0].finish()).outcome == Cancelled()
+    turns.append(agent_of(mock_llm(SCRIPT), waits).stream("Go"))
+    assert (await turns[0]._finish()).outcome == Cancelled()
 
 
 async def test_leaving_the_run_of_a_turn_ends_the_tools_first(mock_llm: Start) -> None:
     slow = Slow()
-    run: Any = to_ag_ui(agent_of(mock_llm(SCRIPT), slow.tool()).send("Go"))
+    run: Any = to_ag_ui(agent_of(mock_llm(SCRIPT), slow.tool()).stream("Go"))
     async for event in run:
         if event["type"] == "TOOL_CALL_END":
             break
@@ -168,7 +169,7 @@ def test_leaving_a_plain_block_ends_the_tools_first(mock_llm: Start) -> None:
 
     slow = _thread.wait_for(made())
     agent = agent_of(mock_llm(SCRIPT), slow.tool())
-    with agent.send_sync("Go") as turn:
+    with agent.stream_sync("Go") as turn:
         assert isinstance(turn, SyncTurn)
         _thread.wait_for(slow.begun.wait())
     assert slow.ended
@@ -188,8 +189,8 @@ async def test_a_turn_that_went_well_waits_for_nothing(mock_llm: Start) -> None:
             await may_end.wait()
 
     hops = {"steps": [{"tool_call": {"name": "waits", "id": "call", "arguments": {}}}]}, text("Done")
-    turn = agent_of(mock_llm(*hops), waits).send("Go")
+    turn = agent_of(mock_llm(*hops), waits).stream("Go")
     await begun.wait()
-    await turn.finish_call("call", "answered")
-    assert (await turn).text == "Done"
+    await turn.resolve_call("call", "answered")
+    assert (await turn.result()).text == "Done"
     may_end.set()

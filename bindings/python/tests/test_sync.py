@@ -18,26 +18,24 @@ from conftest import MockLlm, calls, text
 
 from stepwell import (
     Agent,
-    ApiErrorKind,
-    Cancelled,
+    AuthenticationError,
     Completed,
+    Conversation,
     Deferred,
-    Failed,
     MisuseError,
-    Success,
+    StepwellError,
     TextMessageContent,
-    ToolCallStatus,
     ToolCallUpdate,
     ToolOutput,
-    TurnError,
     tool,
 )
+from stepwell.updates import Cancelled, Failed, Success, ToolCallStatus
 
 Start = Callable[..., MockLlm]
 
 
-def agent_of(mock: MockLlm, *tools: Callable[..., object], **settings: Any) -> Agent:
-    return Agent(provider="openai-compatible", model="mock", base_url=mock.base_url, tools=tools, **settings)
+def agent_of(mock: MockLlm, *tools: Callable[..., object], **settings: Any) -> Conversation[Any, Any]:
+    return Agent(mock.model, tools=tools, **settings).conversation()
 
 
 @tool
@@ -55,23 +53,23 @@ async def wait() -> str:
 
 def test_a_plain_loop(mock_llm: Start) -> None:
     agent = agent_of(mock_llm(), get_secret_number)
-    turn = agent.send_sync("Go")
+    turn = agent.stream_sync("Go")
     events = list(turn)
-    assert events[-1] == Completed(Success()) and turn.outcome == Success()
+    assert events[-1] == Completed(Success()) and turn._outcome == Success()
     results = {event.call.index: event.result for event in events if isinstance(event, ToolCallUpdate)}
     assert results == {0: ToolOutput("42"), 1: ToolOutput("7")}
-    assert turn.finish().text == agent.text
+    assert turn.result().messages == agent.messages
     assert list(turn) == []
 
 
 def test_one_line(mock_llm: Start) -> None:
-    assert agent_of(mock_llm(text("Hello"))).run_sync("Hi").raise_for_failure().text == "Hello"
+    assert agent_of(mock_llm(text("Hello"))).send_sync("Hi").text == "Hello"
 
 
 async def test_within_a_loop_that_runs(mock_llm: Start) -> None:
     agent = agent_of(mock_llm(), get_secret_number)
-    assert agent.run_sync("Go").outcome == Success()
-    assert (await agent.send("And again")).outcome == Success()
+    assert agent.stream_sync("Go")._finish().outcome == Success()
+    assert (await agent.stream("And again")._finish()).outcome == Success()
 
 
 def test_async_tools_run_beside_each_other_and_off_the_callers_thread(mock_llm: Start) -> None:
@@ -87,13 +85,13 @@ def test_async_tools_run_beside_each_other_and_off_the_callers_thread(mock_llm: 
         return name
 
     mock = mock_llm(calls(("meet", {"name": "a"}), ("meet", {"name": "b"})), text("Met"))
-    assert agent_of(mock, meet).run_sync("Go").text == "Met"
+    assert agent_of(mock, meet).send_sync("Go").text == "Met"
     assert threads == {"stepwell-sync"}
 
 
 def test_leaving_the_loop_cancels(mock_llm: Start) -> None:
     mock = mock_llm({"steps": [{"text": "Well"}, "stall"]})
-    for event in agent_of(mock).send_sync("Go"):
+    for event in agent_of(mock).stream_sync("Go"):
         if isinstance(event, TextMessageContent):
             break
     gc.collect()
@@ -102,21 +100,21 @@ def test_leaving_the_loop_cancels(mock_llm: Start) -> None:
 
 def test_with_cancels_at_its_end(mock_llm: Start) -> None:
     mock = mock_llm({"steps": [{"text": "Well"}, "stall"]})
-    with agent_of(mock).send_sync("Go") as turn:
+    with agent_of(mock).stream_sync("Go") as turn:
         next(turn)
-    assert turn.finish().outcome == Cancelled()
+    assert turn._finish().outcome == Cancelled()
 
 
 def test_waiting_has_an_end_and_loses_nothing(mock_llm: Start) -> None:
     mock = mock_llm({"steps": [{"text": "Well"}, "stall"]})
-    turn = agent_of(mock).send_sync("Go")
+    turn = agent_of(mock).stream_sync("Go")
     while not isinstance(next(turn), TextMessageContent):
         pass
     with pytest.raises(TimeoutError):
         while turn.wait(0.05):
             next(turn)
     turn.cancel()
-    assert list(turn.events(raise_on_error=False))[-1] == Completed(Cancelled())
+    assert list(turn.updates(raise_on_error=False))[-1] == Completed(Cancelled())
 
 
 def test_what_a_turn_is_told(mock_llm: Start) -> None:
@@ -125,14 +123,14 @@ def test_what_a_turn_is_told(mock_llm: Start) -> None:
         raise Deferred
 
     mock = mock_llm(calls(("order", {"what": "tea"}), ("wait", {})), text("Enjoy"))
-    turn = agent_of(mock, order, wait).send_sync("Tea")
+    turn = agent_of(mock, order, wait).stream_sync("Tea")
     for event in turn:
         if isinstance(event, ToolCallUpdate) and event.status is ToolCallStatus.DEFERRED:
-            turn.finish_call(event.tool_call_id, "the tea is here")
+            turn.resolve_call(event.tool_call_id, "the tea is here")
         if isinstance(event, ToolCallUpdate) and (event.name, event.status) == ("wait", ToolCallStatus.EXECUTING):
             assert turn.steer("Quickly")
             turn.fail_call(event.tool_call_id, "enough")
-    assert turn.outcome == Success()
+    assert turn._outcome == Success()
     told = [message["content"] for message in mock.requests()[1]["body"]["messages"]]
     assert told[2:] == ["the tea is here", '{"error":"enough"}', "Quickly"]
 
@@ -144,14 +142,14 @@ def test_a_turn_that_rests_is_revived(mock_llm: Start) -> None:
 
     mock = mock_llm(calls(("order", {"what": "tea"})), text("Enjoy"))
     first = agent_of(mock, order)
-    with first.send_sync("Tea") as turn:
+    with first.stream_sync("Tea") as turn:
         snapshot = turn.rested()
         assert turn.snapshot() == snapshot
-    turn.finish()
-    (waiting,) = [call for message in first.messages for call in message.get("toolCalls", [])]
-    revived = agent_of(mock, order, thread_id=first.thread_id).revive_sync(snapshot)
-    revived.finish_call(waiting["id"], "the tea is here")
-    assert revived.finish().text == "Enjoy"
+    turn._finish()
+    (waiting,) = [call for message in first.messages.to_json() for call in message.get("toolCalls", [])]
+    revived = first.agent.conversation(first.id).revive_sync(snapshot)
+    revived.resolve_call(waiting["id"], "the tea is here")
+    assert revived._finish().text == "Enjoy"
 
 
 def test_a_turn_that_would_wait_for_itself_is_refused(mock_llm: Start) -> None:
@@ -161,14 +159,15 @@ def test_a_turn_that_would_wait_for_itself_is_refused(mock_llm: Start) -> None:
     @tool
     async def ask() -> str:
         try:
-            return agent.run_sync("Hi").text
+            return agent.send_sync("Hi").text
         except MisuseError as error:
             caught.append(error)
             raise
 
-    agent_of(mock_llm(calls(("ask", {})), text("Done")), ask).run_sync("Go")
+    with pytest.raises(MisuseError):
+        agent_of(mock_llm(calls(("ask", {})), text("Done")), ask).send_sync("Go")
     (error,) = caught
-    assert "it would wait for itself" in error.reason and "await `send`" in error.advice
+    assert "it would wait for itself" in error.message and "await `run` or `send`" in error.advice
 
 
 def test_a_plain_tool_may_ask_another_agent(mock_llm: Start) -> None:
@@ -176,21 +175,20 @@ def test_a_plain_tool_may_ask_another_agent(mock_llm: Start) -> None:
 
     @tool
     def ask() -> str:
-        return inner.run_sync("Hi").text
+        return inner.send_sync("Hi").text
 
-    finished = agent_of(mock_llm(calls(("ask", {})), text("Done")), ask).run_sync("Go")
+    finished = agent_of(mock_llm(calls(("ask", {})), text("Done")), ask).stream_sync("Go")._finish()
     assert [message["content"] for message in finished.messages if message["role"] == "tool"] == ["42"]
 
 
 def test_a_failure_is_an_exception_unless_asked_not_to(mock_llm: Start) -> None:
     refused = {"status": 401, "error": "Incorrect API key provided"}
     agent = agent_of(mock_llm(refused, refused))
-    assert isinstance(agent.run_sync("Hi", raise_on_error=False).outcome, Failed)
-    with pytest.raises(TurnError, match="Incorrect API key provided") as caught:
-        agent.run_sync("Hi")
+    assert isinstance(agent.stream_sync("Hi")._finish().outcome, Failed)
+    with pytest.raises(StepwellError, match="Incorrect API key provided") as caught:
+        agent.send_sync("Hi")
     assert caught.value.advice == "give another key"
-    outcome = caught.value.outcome
-    assert isinstance(outcome, Failed) and getattr(outcome.failure, "kind") is ApiErrorKind.AUTHENTICATION
+    assert isinstance(caught.value, AuthenticationError)
 
 
 @pytest.mark.parametrize(
@@ -201,8 +199,8 @@ def test_a_failure_is_an_exception_unless_asked_not_to(mock_llm: Start) -> None:
     ],
 )
 def test_other_failures_have_advice_too(mock_llm: Start, hop: dict[str, Any], reason: str) -> None:
-    with pytest.raises(TurnError, match=reason) as caught:
-        agent_of(mock_llm(hop)).run_sync("Hi")
+    with pytest.raises(StepwellError, match=reason) as caught:
+        agent_of(mock_llm(hop)).send_sync("Hi")
     assert caught.value.advice
 
 
@@ -211,9 +209,9 @@ def test_ctrl_c_cancels_the_turn(mock_llm: Start) -> None:
     mock = mock_llm({"steps": [{"text": "Well"}, "stall"]})
     program = """
         import sys
-        from stepwell import Agent, TextMessageContent
+        from stepwell import Agent, Model, TextMessageContent
         try:
-            for event in Agent(provider="openai-compatible", model="m", base_url=sys.argv[1]).send_sync("Go"):
+            for event in Agent(Model.openai_compatible("m", base_url=sys.argv[1])).stream_sync("Go"):
                 if isinstance(event, TextMessageContent):
                     print("began", flush=True)
         except KeyboardInterrupt:

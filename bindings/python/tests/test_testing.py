@@ -19,29 +19,31 @@ from hypothesis import Phase, find, given, settings
 
 from stepwell import (
     Agent,
-    Cancelled,
     Completed,
-    InvalidArgumentError,
     InvalidRequestError,
-    Event,
-    Failed,
-    InvalidArgumentError,
-    Outcome,
-    RetryPolicy,
-    Retrying,
-    Started,
-    Success,
+    MisuseError,
+    Model,
     TextMessageContent,
-    TextMessageEnd,
-    TextMessageStart,
     ToolCallUpdate,
     ToolError,
     ToolOutput,
-    Truncated,
     tool,
 )
-from stepwell.testing import SECRET_NUMBERS, Hop, MockLlm, MockLlmProgram, PlayedTurn, calls, error, play, text
+from stepwell.machine import RetryPolicy
+from stepwell.testing import Hop, MockLlm, MockLlmProgram, PlayedTurn, SECRET_NUMBERS, calls, error, play, text
 from stepwell.testing.strategies import event_sequences, turns
+from stepwell.updates import (
+    Cancelled,
+    Event,
+    Failed,
+    Outcome,
+    Retrying,
+    Started,
+    Success,
+    TextMessageEnd,
+    TextMessageStart,
+    Truncated,
+)
 
 
 @tool
@@ -50,9 +52,9 @@ def get_secret_number(name: str) -> int:
     return {"alice": 42, "bob": 7}[name]
 
 
-def agent_of(base_url: str, *tools: Callable[..., object]) -> Agent:
+def agent_of(base_url: str, *tools: Callable[..., object]) -> Agent[Any, Any]:
     retry = RetryPolicy(first_delay=0.0, jitter=0.0)
-    return Agent(provider="openai-compatible", model="mock", base_url=base_url, tools=tools, retry=retry)
+    return Agent(Model.openai_compatible("mock", base_url=base_url), tools=tools, retry=retry)
 
 
 def shape(events: list[Event]) -> list[str]:
@@ -105,9 +107,9 @@ def test_the_model_in_python_is_as_the_program(name: str) -> None:
     for server in (MockLlm(*SCRIPTS[name]), MockLlmProgram(*SCRIPTS[name], program=mock_llm_program())):
         with server:
             agent = agent_of(server.base_url, get_secret_number)
-            turn = agent.send_sync("Go")
-            lines = shape(list(turn.events(raise_on_error=False)))
-            finished = turn.finish()
+            turn = agent.stream_sync("Go")
+            lines = shape(list(turn.updates(raise_on_error=False)))
+            finished = turn._finish()
             usage = finished.usage if name == "text" else None
             requests = settled(server)
             asked = [request["body"] for request in requests]
@@ -167,7 +169,7 @@ def test_a_script_has_an_end() -> None:
     with MockLlm(text("Hello")) as mock:
         agent = agent_of(mock.base_url)
         agent.run_sync("Hi")
-        assert isinstance(agent.run_sync("Hi", raise_on_error=False).outcome, Failed)
+        assert isinstance(agent.stream_sync("Hi")._finish().outcome, Failed)
         assert "the script is used up" in mock.failures()[0]
 
 
@@ -182,7 +184,7 @@ def test_many_conversations_play_one_script() -> None:
 
 async def test_a_client_that_leaves_is_seen() -> None:
     with MockLlm({"steps": [{"text": "Well"}, "stall"]}) as mock:
-        async with agent_of(mock.base_url).send("Go") as turn:
+        async with agent_of(mock.base_url).stream("Go") as turn:
             async for event in turn:
                 if isinstance(event, TextMessageContent):
                     break
@@ -191,11 +193,11 @@ async def test_a_client_that_leaves_is_seen() -> None:
 
 def test_closing_cuts_what_is_under_way() -> None:
     mock = MockLlm({"steps": [{"text": "Well"}, "stall"]})
-    turn = agent_of(mock.base_url).send_sync("Go")
-    for event in turn.events(raise_on_error=False):
+    turn = agent_of(mock.base_url).stream_sync("Go")
+    for event in turn.updates(raise_on_error=False):
         if isinstance(event, TextMessageContent):
             mock.close()
-    assert isinstance(turn.outcome, Failed)
+    assert isinstance(turn._outcome, Failed)
     with pytest.raises(TimeoutError, match="did not come to that"):
         mock.wait_until(lambda requests: False, timeout=0.0)
 
@@ -213,7 +215,7 @@ def test_closing_cuts_what_is_under_way() -> None:
 )
 def test_a_script_that_cannot_be_played_is_refused_at_once(hop: Hop, wrong: str) -> None:
     for start in (MockLlm, play):
-        with pytest.raises(InvalidArgumentError) as caught:
+        with pytest.raises(MisuseError) as caught:
             start(text("Hello"), hop)
         assert str(caught.value).startswith("hop 1: ") and wrong in str(caught.value)
 
@@ -227,7 +229,7 @@ def test_without_the_program_that_is_said(monkeypatch: pytest.MonkeyPatch) -> No
 def test_playing_gives_what_an_agent_gives() -> None:
     played = play(*SECRET_NUMBERS, tools=[get_secret_number], answer=lambda call: NUMBERS[call.arguments["name"]])
     with MockLlm() as mock:
-        real = list(agent_of(mock.base_url, get_secret_number).send_sync("Go on"))
+        real = list(agent_of(mock.base_url, get_secret_number).stream_sync("Go on"))
 
     # Ids count the answers from 1 here and from 0 there, and of tools side by side either may be done first.
     assert sorted(line.replace("call_1_", "call_0_") for line in shape(played.events)) == sorted(shape(real))
@@ -337,14 +339,14 @@ from stepwell.testing import text
 
 def test_it_greets(mock_llm):
     mock = mock_llm(text("Hello"))
-    agent = Agent(provider="openai-compatible", model="mock", base_url=mock.base_url)
+    agent = Agent(mock.model)
     assert agent.run_sync("Hi").text == "Hello"
     assert len(mock.requests()) == 1 and mock.failures() == []
 
 
 async def test_it_looks_up_numbers(mock_llm):
-    agent = Agent(provider="openai-compatible", model="mock", base_url=mock_llm().base_url)
-    assert "42" in (await agent.send("Go")).text
+    agent = Agent(mock_llm().model)
+    assert "42" in (await agent.stream("Go").result()).text
 
 
 def test_it_is_closed_after_the_test(mock_llm, request):
@@ -410,7 +412,7 @@ def test_the_scripts_are_those_of_the_program() -> None:
 
 
 def test_another_form_of_usage_is_refused_at_once() -> None:
-    with pytest.raises(InvalidArgumentError, match="usage.*input.*output"):
+    with pytest.raises(MisuseError, match="usage.*input.*output"):
         MockLlm(text("Hi", usage={"input_tokens": 3}))
 
 

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 from conftest import MockLlm, calls, text
 
-from stepwell import Agent, Cancelled, ConfigurationError, InvalidArgumentError, ToolError, tool
+from stepwell import Agent, MisuseError, ToolError, tool
 from stepwell.testing import MockLlm as PlainMockLlm
 from stepwell.tool_bugs import HIDDEN
+from stepwell.updates import Cancelled
 
 Start = Callable[..., MockLlm]
 
@@ -37,36 +38,36 @@ def refuse() -> str:
 SCRIPT = calls(("look", {})), text("I see")
 
 
-def agent_of(mock: Any, *tools: Any, **options: Any) -> Agent:
-    return Agent(provider="openai-compatible", model="m", base_url=mock.base_url, tools=tools or (look,), **options)
+def agent_of(mock: Any, *tools: Any, **options: Any) -> Agent[Any, Any]:
+    return Agent(mock.model, tools=tools or (look,), **options)
 
 
 def test_an_exceptions_text_goes_nowhere_by_itself(mock_llm: Start) -> None:
     mock = mock_llm(*SCRIPT)
-    turn = agent_of(mock).send_sync("Go")
+    turn = agent_of(mock, on_tool_error="hide").stream_sync("Go")
     events = list(turn)
-    assert "S3CRET" not in f"{events} {turn.finish()} {mock.requests()}"
+    assert "S3CRET" not in f"{events} {turn._finish()} {mock.requests()}"
     assert HIDDEN in str(mock.requests()[1]["body"])
 
 
 def test_it_is_shown_where_the_app_asks_for_it(mock_llm: Start) -> None:
     mock = mock_llm(*SCRIPT)
-    assert agent_of(mock, tool_errors="show").run_sync("Go").text == "I see"
+    assert agent_of(mock, on_tool_error="show").run_sync("Go").text == "I see"
     assert f"Broken: {SECRET}" in str(mock.requests()[1]["body"])
 
 
 async def test_it_is_raised_where_the_app_asks_for_it(mock_llm: Start) -> None:
     mock = mock_llm(*SCRIPT, repeat=True)
-    agent = agent_of(mock, tool_errors="raise")
+    agent = agent_of(mock, on_tool_error="raise")
     with pytest.raises(Broken, match="S3CRET"):
-        await agent.send("Go")
+        await agent.stream("Go").result()
     with pytest.raises(Broken):
-        async for _ in agent.send("Go"):
+        async for _ in agent.stream("Go"):
             pass
-    turn = agent.send("Go")
-    async for _ in turn.events(raise_on_error=False):
+    turn = agent.stream("Go")
+    async for _ in turn.updates(raise_on_error=False):
         pass
-    assert turn.outcome == Cancelled()
+    assert turn._outcome == Cancelled()
     with pytest.raises(Broken):
         await asyncio.to_thread(agent.run_sync, "Go")
     # The model is asked nothing more once the tool has failed.
@@ -75,20 +76,21 @@ async def test_it_is_raised_where_the_app_asks_for_it(mock_llm: Start) -> None:
 
 async def test_a_tools_own_error_is_for_the_model(mock_llm: Start) -> None:
     mock = mock_llm(calls(("refuse", {})), text("I see"))
-    assert (await agent_of(mock, refuse, tool_errors="raise").send("Go")).text == "I see"
+    assert (await agent_of(mock, refuse, on_tool_error="raise").stream("Go").result()).text == "I see"
     assert mock.failures() == []
 
 
 def test_another_word_is_refused(mock_llm: Start) -> None:
-    with pytest.raises((ConfigurationError, InvalidArgumentError), match="hide"):
-        agent_of(mock_llm(), tool_errors="log")
+    with pytest.raises(MisuseError, match="hide"):
+        agent_of(mock_llm(), on_tool_error="log")
 
 
 @pytest.mark.parametrize("start", [MockLlm, PlainMockLlm])
 def test_a_test_does_not_miss_it(mock_llm: Start, start: type) -> None:
     mock = mock_llm(*SCRIPT) if start is MockLlm else PlainMockLlm(*SCRIPT)
     with PlainMockLlm(*SCRIPT) as other:
-        agent_of(mock).run_sync("Go")
+        with pytest.raises(Broken):
+            agent_of(mock).run_sync("Go")
         assert mock.failures() == [f"the tool `look` raised Broken: {SECRET}"]
         assert other.failures() == []
     mock.close()
@@ -102,3 +104,11 @@ def test_a_closed_model_hears_of_nothing_more() -> None:
     with PlainMockLlm(*SCRIPT):
         assert len(tool_bugs.watchers) == len(before) + 1
     assert tool_bugs.watchers == before
+
+
+def test_only_a_scripted_model_raises_by_default() -> None:
+    from stepwell import tool_bugs
+
+    with PlainMockLlm(*SCRIPT) as mock:
+        assert tool_bugs.default_for(mock.base_url) == "raise"
+    assert tool_bugs.default_for(mock.base_url) == tool_bugs.default_for(None) == "hide"

@@ -10,17 +10,9 @@ from typing import Any, Literal
 import pytest
 from conftest import MockLlm, calls, text
 
-from stepwell import (
-    Agent,
-    AnswerDeclined,
-    Question,
-    Tool,
-    ToolContext,
-    ToolInvocation,
-    ToolPartialResult,
-    ToolProgress,
-    tool,
-)
+from stepwell import Agent, Question, Tool, ToolContext, ToolInvocation, tool
+from stepwell.callbacks import AnswerDeclined
+from stepwell.updates import ToolPartialResult, ToolProgress
 
 Start = Callable[..., MockLlm]
 
@@ -50,10 +42,8 @@ def wait(context: ToolContext[None]) -> str:
     return f"{context.ask_sync('Sure?', bool)} {context.is_cancelled}"
 
 
-def agent_of(server: MockLlm, *tools: Tool[..., Any], **options: Any) -> Agent:
-    return Agent(
-        provider="openai-compatible", model="mock", base_url=server.base_url, thread_id="thread-1", tools=tools, **options
-    )
+def agent_of(server: MockLlm, *tools: Tool[..., Any], **options: Any) -> Agent[Any, Any]:
+    return Agent(server.model, tools=tools, **options)
 
 
 def told(server: MockLlm, request: int = 1) -> str:
@@ -75,8 +65,8 @@ def test_a_tool_has_its_context(mock_llm: Start) -> None:
         asked.append((call, question))
         return "today"
 
-    agent = agent_of(server, ship, deps=Depot("Bergen"), answerer=ask)
-    events = list(agent.send_sync("Ship it"))
+    agent = agent_of(server, ship, answerer=ask)
+    events = list(agent.conversation("thread-1").stream_sync("Ship it", deps=Depot("Bergen")))
     assert told(server) == "a book leaves Bergen today 1 0 thread-1"
     [progress] = [event for event in events if isinstance(event, ToolProgress)]
     assert (progress.fraction, progress.message) == (0.25, "a book is packed")
@@ -87,11 +77,12 @@ def test_a_tool_has_its_context(mock_llm: Start) -> None:
     assert question.schema["enum"] == ["today", "this week"]
 
 
-def test_another_value_for_a_handle(mock_llm: Start) -> None:
-    server = mock_llm(calls(("ship", {"parcel": "a book"})), text("Done."))
-    agent = agent_of(server, ship, deps=Depot("Bergen"))
-    agent.with_deps(Depot("Oslo")).run_sync("Ship it")
-    assert told(server).startswith("a book leaves Oslo None")
+def test_each_run_has_a_value_of_its_own(mock_llm: Start) -> None:
+    server = mock_llm(calls(("ship", {"parcel": "a book"})), text("Done."), repeat=True)
+    agent = agent_of(server, ship)
+    for number, city in enumerate(("Bergen", "Oslo")):
+        agent.run_sync("Ship it", deps=Depot(city))
+        assert told(server, 2 * number + 1).startswith(f"a book leaves {city} None")
 
 
 @pytest.mark.parametrize("answer", [None, AnswerDeclined("not now"), 7])

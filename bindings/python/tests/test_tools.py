@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, Optional, TypedDict, Union
 
 import pytest
 
-from stepwell import Agent, InvalidArgumentError, Tool, ToolContext, tool
+from stepwell import Agent, MisuseError, Model, Tool, ToolContext, tool
 from stepwell.docstrings import parse
 
 
@@ -330,7 +330,7 @@ async def test_methods_can_be_tools() -> None:
 def test_all_schemas_are_taken_by_the_core() -> None:
     def every(a: Place, b: Node, c: Query, d: tuple[int, str], e: Unit, f: Literal[1, "one"] = 1) -> None: ...
 
-    agent = Agent(provider="openai-compatible", model="m", base_url="http://localhost", tools=[every])
+    agent = Agent(Model.openai_compatible("m", base_url="http://localhost"), tools=[every])
     assert json.dumps(agent.tools[0].parameters)
 
 
@@ -362,5 +362,5 @@ def test_without_a_schema_there_must_be_names() -> None:
     def call(**arguments: object) -> str:
         return "called"
 
-    with pytest.raises(InvalidArgumentError, match="cannot be given by name.*parameters"):
+    with pytest.raises(MisuseError, match="cannot be given by name.*parameters"):
         Tool(call)

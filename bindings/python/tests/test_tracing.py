@@ -15,7 +15,8 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor, SpanExporter, Sp
 from opentelemetry.semconv._incubating.attributes import error_attributes, gen_ai_attributes, server_attributes
 
 import stepwell.tracing
-from stepwell import Agent, MisuseError, RetryPolicy, tool
+from stepwell import Agent, Conversation, MisuseError, Model, tool
+from stepwell.machine import RetryPolicy
 
 Start = Callable[..., MockLlm]
 
@@ -64,17 +65,10 @@ def get_secret_number(name: str) -> int:
     return {"alice": 42}[name]
 
 
-def agent(mock: MockLlm, thread_id: str, **settings: Any) -> Agent:
-    return Agent(
-        provider="openai",
-        model="gpt-4o-mini",
-        base_url=mock.base_url,
-        key="sk-secret",
-        instructions="Be brief.",
-        tools=[get_secret_number],
-        thread_id=thread_id,
-        **settings,
-    )
+def agent(mock: MockLlm, thread_id: str, **settings: Any) -> Conversation[Any, Any]:
+    model = Model.openai("gpt-4o-mini", base_url=mock.base_url, api_key="sk-secret")
+    made = Agent(model, instructions="Be brief.", tools=[get_secret_number], **settings)
+    return made.conversation(thread_id)
 
 
 def attributes(span: ReadableSpan) -> dict[str, Any]:
@@ -85,7 +79,7 @@ async def test_a_turn_is_a_trace_within_the_apps_own_span(mock_llm: Start) -> No
     hops = [calls(("get_secret_number", {"name": "alice"})), text("It is 42.")]
     mock = mock_llm(*[hop | {"usage": {"input": 100, "output": 10}} for hop in hops])
     with PROVIDER.get_tracer("app").start_as_current_span("request") as request:
-        finished = await agent(mock, "traced-1").send("What is Alice's number?").finish()
+        finished = await agent(mock, "traced-1").stream("What is Alice's number?")._finish()
     assert finished.text == "It is 42."
     turn, first, work, second = [span for span in KEPT.trace("traced-1") if span.name != "request"]
     assert [span.name for span in (turn, first, work, second)] == [
@@ -134,7 +128,7 @@ async def test_a_turn_is_a_trace_within_the_apps_own_span(mock_llm: Start) -> No
 
 async def test_what_fails_is_an_error(mock_llm: Start) -> None:
     mock = mock_llm({"status": 401, "error": "Incorrect API key provided"})
-    await agent(mock, "traced-2", retry=RetryPolicy(attempts=1)).send("Hi").finish()
+    await agent(mock, "traced-2", retry=RetryPolicy(attempts=1)).stream("Hi")._finish()
     turn, chat = KEPT.trace("traced-2")
     assert turn.parent is None
     for span in (turn, chat):
@@ -144,7 +138,7 @@ async def test_what_fails_is_an_error(mock_llm: Start) -> None:
 async def test_names_are_those_of_the_conventions(mock_llm: Start) -> None:
     """The package has the names as they were when they moved to a repository of their own."""
     mock = mock_llm(calls(("get_secret_number", {"name": "alice"})), text("It is 42."))
-    await agent(mock, "traced-4").send("What is Alice's number?").finish()
+    await agent(mock, "traced-4").stream("What is Alice's number?")._finish()
     modules = (error_attributes, gen_ai_attributes, server_attributes)
     known = {value for module in modules for value in vars(module).values() if isinstance(value, str)}
     used = {name for span in KEPT.trace("traced-4") for name in attributes(span)}
@@ -164,7 +158,7 @@ async def test_what_a_tool_does_is_a_part_of_its_call(mock_llm: Start) -> None:
     @tool
     async def look() -> str:
         with tracer.start_as_current_span("async work"):
-            return (await inner.send("Hi")).text
+            return (await inner.stream("Hi").result()).text
 
     @tool
     def query() -> str:
@@ -172,11 +166,9 @@ async def test_what_a_tool_does_is_a_part_of_its_call(mock_llm: Start) -> None:
             return "a row"
 
     mock = mock_llm(calls(("look", {}), ("query", {})), text("Done."))
-    outer = Agent(
-        provider="openai-compatible", model="m", base_url=mock.base_url, tools=[look, query], thread_id="traced-outer"
-    )
+    outer = Agent(mock.model, tools=[look, query]).conversation("traced-outer")
     with tracer.start_as_current_span("request") as request:
-        await outer.send("Go").finish()
+        await outer.stream("Go")._finish()
         # What comes after the tools is no part of them.
         assert trace.get_current_span() is request
     spans = KEPT.trace("traced-outer")
@@ -204,9 +196,7 @@ async def test_the_tools_of_a_turn_without_a_span_around_it_are_in_its_trace(moc
             return "done"
 
     mock = mock_llm(calls(("work", {})), text("Done."))
-    await Agent(
-        provider="openai-compatible", model="m", base_url=mock.base_url, tools=[work], thread_id="traced-alone"
-    ).send("Go").finish()
+    await Agent(mock.model, tools=[work]).conversation("traced-alone").send("Go")
     spans = KEPT.trace("traced-alone")
     assert {span.name for span in spans} >= {"invoke_agent", "execute_tool work", "work"}
     (turn,) = [span for span in spans if span.name == "invoke_agent"]

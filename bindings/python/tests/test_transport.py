@@ -7,9 +7,11 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import httpx
+import pytest
 from conftest import MockLlm, calls, text
 
-from stepwell import Agent, ConnectionFailedError, Failed, Success, TextMessageContent, tool
+from stepwell import Agent, ConnectionFailedError, Model, TextMessageContent, tool
+from stepwell.updates import Failed, Success
 
 Start = Callable[..., MockLlm]
 
@@ -20,8 +22,8 @@ async def loop_of(name: str) -> str:
     return name
 
 
-def agent_of(base_url: str, client: httpx.AsyncClient, **settings: Any) -> Agent:
-    return Agent(provider="openai-compatible", model="mock", base_url=base_url, client=client, **settings)
+def agent_of(base_url: str, client: httpx.AsyncClient, key: str | None = None, **settings: Any) -> Agent[Any, Any]:
+    return Agent(Model.openai_compatible("mock", base_url=base_url, api_key=key), client=client, **settings)
 
 
 async def test_every_request_goes_through_the_apps_client(mock_llm: Start) -> None:
@@ -32,7 +34,7 @@ async def test_every_request_goes_through_the_apps_client(mock_llm: Start) -> No
         sent.append(request)
 
     async with httpx.AsyncClient(event_hooks={"request": [note]}) as client:
-        finished = await agent_of(mock.base_url, client, tools=[loop_of]).send("Go").finish()
+        finished = await agent_of(mock.base_url, client, tools=[loop_of]).stream("Go")._finish()
     assert isinstance(finished.outcome, Success)
     assert finished.text == "Hello."
     assert [request.method for request in sent] == ["POST", "POST"]
@@ -54,14 +56,9 @@ async def test_what_fails_is_told() -> None:
 
     async with httpx.AsyncClient(transport=httpx.MockTransport(refuse)) as client:
         agent = agent_of("http://model.example/v1", client)
-        finished = await agent.send("Go").finish()
-    assert isinstance(finished.outcome, Failed)
-    try:
-        finished.raise_for_failure()
-    except ConnectionFailedError as error:
-        assert "ConnectError: the proxy is asleep" in str(error)
-    else:
-        raise AssertionError("the turn failed")
+        with pytest.raises(ConnectionError, match="ConnectError: the proxy is asleep") as failed:
+            await agent.run("Go")
+    assert isinstance(failed.value, ConnectionFailedError)
 
 
 async def test_the_key_goes_to_no_other_host() -> None:
@@ -72,7 +69,7 @@ async def test_the_key_goes_to_no_other_host() -> None:
         return httpx.Response(307, headers={"location": "http://elsewhere.example/v1/chat/completions"})
 
     async with httpx.AsyncClient(transport=httpx.MockTransport(move), follow_redirects=True) as client:
-        finished = await agent_of("http://model.example/v1", client, key="secret").send("Go").finish()
+        finished = await agent_of("http://model.example/v1", client, key="secret").stream("Go")._finish()
     assert isinstance(finished.outcome, Failed)
     assert set(asked) == {"model.example"}
 
@@ -97,7 +94,7 @@ async def test_an_answer_that_nobody_waits_for_is_given_up() -> None:
     headers = {"content-type": "text/event-stream"}
     answer = httpx.MockTransport(lambda request: httpx.Response(200, headers=headers, stream=body))
     async with httpx.AsyncClient(transport=answer) as client:
-        turn = agent_of("http://model.example/v1", client).send("Go")
+        turn = agent_of("http://model.example/v1", client).stream("Go")
         async for event in turn:
             if isinstance(event, TextMessageContent):
                 turn.cancel()

@@ -12,33 +12,36 @@ from machines import updates
 
 from stepwell import (
     Agent,
-    Busy,
     BusyError,
-    Cancelled,
     Completed,
+    Conversation,
     Deferred,
-    DevicePolicy,
-    Event,
-    Failed,
-    InvalidArgumentError,
     MisuseError,
-    SteeringTaken,
-    Success,
     Tool,
-    ToolCallStatus,
     ToolCallUpdate,
-    ToolFailure,
-    ToolFailureKind,
     ToolInvocation,
     ToolOutput,
+    UserMessage,
     tool,
+)
+from stepwell.device import Device
+from stepwell.updates import (
+    Busy,
+    Cancelled,
+    Event,
+    Failed,
+    SteeringTaken,
+    Success,
+    ToolCallStatus,
+    ToolFailure,
+    ToolFailureKind,
 )
 
 Start = Callable[..., MockLlm]
 
 
-def agent_of(mock: MockLlm, *tools: Tool[..., Any], **settings: Any) -> Agent:
-    return Agent(provider="openai-compatible", model="mock", base_url=mock.base_url, tools=tools, **settings)
+def agent_of(mock: MockLlm, *tools: Tool[..., Any], **settings: Any) -> Conversation[Any, Any]:
+    return Agent(mock.model, tools=tools, **settings).conversation()
 
 
 @tool
@@ -61,7 +64,7 @@ def executing(event: Event) -> bool:
 
 async def test_one_call_is_cancelled_and_the_other_goes_on(mock_llm: Start) -> None:
     mock = mock_llm(calls(("wait", {"name": "alice"}), ("wait", {"name": "nobody"})), text("One came."))
-    turn = agent_of(mock, wait).send("Go")
+    turn = agent_of(mock, wait).stream("Go")
     events: list[Event] = []
     async for event in turn:
         events.append(event)
@@ -71,7 +74,7 @@ async def test_one_call_is_cancelled_and_the_other_goes_on(mock_llm: Start) -> N
     assert isinstance(results[0], ToolFailure)
     assert results[0].kind is ToolFailureKind.CANCELLED
     assert results[1] == ToolOutput("nothing to wait for")
-    assert turn.outcome == Success()
+    assert turn._outcome == Success()
     with pytest.raises(MisuseError, match="the turn is over") as caught:
         await turn.cancel_call("any")
     assert caught.value.advice
@@ -80,18 +83,16 @@ async def test_one_call_is_cancelled_and_the_other_goes_on(mock_llm: Start) -> N
 async def test_what_is_typed_is_answered_in_the_turn(mock_llm: Start) -> None:
     mock = mock_llm(calls(("wait", {"name": "alice"})), text("In short: no."))
     agent = agent_of(mock, wait)
-    turn = agent.send("Go")
+    turn = agent.stream("Go")
     given: list[str] = []
     taken: list[str] = []
     async for event in turn:
         if executing(event) and isinstance(event, ToolCallUpdate):
             given.append(await turn.steer("In short, please"))
-            given.append(await turn.steer(message={"id": "m2", "role": "user", "content": "Really"}))
-            with pytest.raises(InvalidArgumentError):
-                await turn.steer()
+            given.append(await turn.steer(UserMessage("Really", id="m2")))
             with pytest.raises(MisuseError, match="no result of the call `nobody` is awaited"):
-                await turn.finish_call("nobody", "here")
-            await turn.finish_call(event.tool_call_id, {"found": 1})
+                await turn.resolve_call("nobody", "here")
+            await turn.resolve_call(event.tool_call_id, {"found": 1})
         if isinstance(event, SteeringTaken):
             taken.append(event.message_id)
     assert taken == given
@@ -102,27 +103,27 @@ async def test_what_is_typed_is_answered_in_the_turn(mock_llm: Start) -> None:
         "user",
         "user",
     ]
-    assert [message.get("content") for message in agent.messages][2:5] == ['{"found": 1}', "In short, please", "Really"]
+    assert [message.get("content") for message in agent.messages.to_json()][2:5] == ['{"found": 1}', "In short, please", "Really"]
 
 
 async def test_a_deferred_call_rests_and_another_agent_goes_on(mock_llm: Start) -> None:
     mock = mock_llm(calls(("order", {"what": "tea"})), text("Enjoy!"))
     first = agent_of(mock, order)
-    turn = first.send("Tea, please")
+    turn = first.stream("Tea, please")
     snapshot = await turn.rested()
     assert await turn.snapshot() == snapshot
     turn.cancel()
-    assert (await turn.finish()).outcome == Cancelled()
+    assert (await turn._finish()).outcome == Cancelled()
 
-    second = agent_of(mock, order, thread_id=first.thread_id)
+    second = Agent(mock.model, tools=[order]).conversation(first.id)
     revived = second.revive(snapshot)
-    (waiting,) = [call for message in first.messages for call in message.get("toolCalls", [])]
-    await revived.finish_call(waiting["id"], "the tea is here")
+    (waiting,) = [call for message in first.messages.to_json() for call in message.get("toolCalls", [])]
+    await revived.resolve_call(waiting["id"], "the tea is here")
     events = [event async for event in revived]
     (update,) = [event for event in updates(events, waiting["id"]) if event.result]
     assert update.result == ToolOutput("the tea is here")
     assert events[-1] == Completed(Success())
-    assert (second.text, [message["role"] for message in second.messages]) == (
+    assert (second.messages[-1].text, [message["role"] for message in second.messages.to_json()]) == (
         "Enjoy!",
         ["user", "assistant", "tool", "assistant"],
     )
@@ -130,13 +131,13 @@ async def test_a_deferred_call_rests_and_another_agent_goes_on(mock_llm: Start) 
 
 async def test_a_deferred_call_may_fail(mock_llm: Start) -> None:
     mock = mock_llm(calls(("order", {"what": "tea"})), text("No tea today."))
-    turn = agent_of(mock, order).send("Tea, please")
+    turn = agent_of(mock, order).stream("Tea, please")
     async for event in turn:
         if isinstance(event, ToolCallUpdate) and event.status is ToolCallStatus.DEFERRED:
             await turn.fail_call(event.tool_call_id, "sold out")
         if isinstance(event, ToolCallUpdate) and event.result:
             assert event.result == ToolFailure(ToolFailureKind.ERROR, "sold out")
-    assert turn.outcome == Success()
+    assert turn._outcome == Success()
 
 
 async def test_the_approver_may_give_other_arguments(mock_llm: Start) -> None:
@@ -152,7 +153,7 @@ async def test_the_approver_may_give_other_arguments(mock_llm: Start) -> None:
 
     mock = mock_llm(calls(("pay", {"amount": 100}), ("pay", {"amount": 1})), text("Done."))
     agent = agent_of(mock, pay, approver=ask)
-    events = [event async for event in agent.send("Pay")]
+    events = [event async for event in agent.stream("Pay")]
     assert ran == [5]
     (denied,) = [event.result for event in events if isinstance(event, ToolCallUpdate) and isinstance(event.result, ToolFailure)]
     assert denied.kind is ToolFailureKind.DENIED
@@ -161,35 +162,36 @@ async def test_the_approver_may_give_other_arguments(mock_llm: Start) -> None:
 
 async def test_a_turn_may_end_in_the_background(mock_llm: Start) -> None:
     mock = mock_llm(calls(("wait", {"name": "alice"})))
-    agent = agent_of(mock, wait, device=DevicePolicy(background="cancel"))
-    turn = agent.send("Go")
-    async for event in turn.events(raise_on_error=False):
+    agent = Agent(mock.model, tools=[wait], device={"background": "cancel"})
+    device = Device(agent)
+    turn = agent.stream("Go")
+    async for event in turn.updates(raise_on_error=False):
         if executing(event):
-            agent.network_lost()
-            agent.network_available()
-            agent.entered_background()
-    agent.entered_foreground()
-    assert turn.outcome == Cancelled()
+            device.network_lost()
+            device.network_available()
+            device.entered_background()
+    device.entered_foreground()
+    assert turn._outcome == Cancelled()
 
 
 async def test_two_users_of_one_agent_are_not_mixed(mock_llm: Start) -> None:
     mock = mock_llm(calls(("wait", {"name": "alice"})), text("Sure."))
     agent = agent_of(mock, wait)
-    first = agent.send("I am Alice")
-    async for event in first.events(raise_on_error=False):
+    first = agent.stream("I am Alice")
+    async for event in first.updates(raise_on_error=False):
         if not executing(event):
             continue
-        refused = await agent.send("I am Bob").finish()
+        refused = await agent.stream("I am Bob")._finish()
         assert refused.outcome == Failed(Busy(), message="another turn of this thread is under way", transient=False)
         assert (refused.text, refused.messages, refused.hops) == ("", [], 0)
-        with pytest.raises(BusyError, match=r"agent\.thread\(id\)"):
+        with pytest.raises(BusyError, match="when_busy"):
             await agent.send("I am Bob")
-        # Each has a thread of their own.
-        bobs = await agent.thread("bob").send("I am Bob")
+        # Each has a conversation of their own.
+        bobs = await agent.agent.conversation("bob").send("I am Bob")
         assert bobs.text == "Sure."
         first.cancel()
-    assert first.outcome == Cancelled()
-    assert [message["content"] for message in agent.messages if message["role"] == "user"] == ["I am Alice"]
+    assert first._outcome == Cancelled()
+    assert [message["content"] for message in agent.messages.to_json() if message["role"] == "user"] == ["I am Alice"]
     bodies = [request["body"] for request in mock.requests()]
     said = [[message["content"] for message in body["messages"] if message["role"] == "user"] for body in bodies]
     assert said == [["I am Alice"], ["I am Bob"]]
@@ -200,8 +202,8 @@ async def test_an_app_with_one_user_cancels_the_turn_under_way(mock_llm: Start) 
     for agent_wide, options in both_ways:
         mock = mock_llm(calls(("wait", {"name": "alice"})), text("Sure."))
         agent = agent_of(mock, wait, **agent_wide)
-        first = agent.send("A hard question")
-        async for event in first.events(raise_on_error=False):
+        first = agent.stream("A hard question")
+        async for event in first.updates(raise_on_error=False):
             if executing(event):
-                assert (await agent.send("Forget it", **options)).text == "Sure."
-        assert first.outcome == Cancelled()
+                assert (await agent.stream("Forget it", **options).result()).text == "Sure."
+        assert first._outcome == Cancelled()

@@ -21,7 +21,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stepwell import Agent, InvalidArgumentError, StepwellError, Tool, ToolError, tool
+from stepwell import Agent, MisuseError, Model, StepwellError, Tool, ToolError, tool
 
 
 class Colour(enum.Enum):
@@ -197,7 +197,7 @@ async def test_what_else_pydantic_reads_needs_pydantic(monkeypatch: pytest.Monke
     await take.run({"value": {"a": 1}})
     assert take.got == [collections.OrderedDict(a=1)]  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "pydantic", None)
-    with pytest.raises(InvalidArgumentError, match="the argument `value` is of a type that JSON has no form for"):
+    with pytest.raises(MisuseError, match="the argument `value` is of a type that JSON has no form for"):
         taking(collections.OrderedDict[str, int])
 
 
@@ -253,7 +253,7 @@ class Shop:
 async def test_methods_are_tools_of_their_object() -> None:
     shop, other = Shop(), Shop("other")
     offered: list[Any] = [shop.order, shop.ask, shop.chain, shop.outer, shop.everywhere, shop.outer_everywhere]
-    agent = Agent(provider="openai-compatible", model="m", base_url="http://localhost", tools=offered)
+    agent = Agent(Model.openai_compatible("m", base_url="http://localhost"), tools=offered)
     for each in agent.tools:
         assert list(each.parameters["properties"])[0] == "what", each.name
         assert each.parameters["required"] == ["what"]
@@ -269,8 +269,8 @@ async def test_methods_are_tools_of_their_object() -> None:
 
 
 def test_a_method_of_no_object_is_refused() -> None:
-    with pytest.raises(InvalidArgumentError, match=r"`Shop\.order` is a method, and of no object"):
-        Agent(provider="openai-compatible", model="m", base_url="http://localhost", tools=[Shop.order])
+    with pytest.raises(MisuseError, match=r"`Shop\.order` is a method, and of no object"):
+        Agent(Model.openai_compatible("m", base_url="http://localhost"), tools=[Shop.order])
 
 
 def test_a_tool_that_a_class_has_as_an_attribute_stays_that_tool() -> None:
@@ -330,7 +330,7 @@ def test_what_no_model_can_give_is_named() -> None:
         (3, "`function` of `Tool` is of the type int"),
     ]
     for function, named in wrong:
-        with pytest.raises(InvalidArgumentError, match=named) as refused:
+        with pytest.raises(MisuseError, match=named) as refused:
             tool(function)
         assert isinstance(refused.value, StepwellError)
 

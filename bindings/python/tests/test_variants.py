@@ -9,19 +9,7 @@ from typing import Any, get_args, get_type_hints
 import pytest
 from machines import at
 
-from stepwell import (
-    Block,
-    RunConfig,
-    RunMachine,
-    RunRegistry,
-    SessionStore,
-    Store,
-    ThreadKey,
-    Tool,
-    Turn,
-    TurnStatus,
-    _record,
-)
+from stepwell import SessionStore, ThreadKey, Tool, Turn, _record
 from stepwell._ffi import stepwell_ffi as _ffi
 from stepwell.config import (
     AgUiOptions,
@@ -36,8 +24,10 @@ from stepwell.config import (
     TextOptions,
     Timeouts,
 )
-from stepwell.stores import ThreadCursor, ThreadQuery, TurnBlock, TurnKey, TurnRecord, Unfinished
+from stepwell.machine import Block, RunConfig, RunMachine, RunRegistry, TurnStatus
+from stepwell.stores import Store, ThreadCursor, ThreadQuery, TurnBlock, TurnKey, TurnRecord, Unfinished
 from stepwell.tools import as_tool
+import stepwell.providers
 
 UNIONS = [
     "ArgumentsChange",
@@ -175,8 +165,10 @@ def public(of: type) -> set[str]:
 def test_every_method_of_a_turn_has_its_own() -> None:
     # A turn is iterated over, one by one or by `more`, and one method takes both forms of a message, or of a result; what
     # it took is told from its events. What comes of a typed answer is put together here, and `asgi` makes a run of the turn.
+    named = {"finish": "result", "finish_call": "resolve_call"}
     theirs = public(_ffi.Turn) - {"next_batch", "steer_message", "finish_call_parts", "to_ag_ui"}
-    assert theirs == public(Turn) - {"more", "events", "plot", "timeline", "partial_output"}
+    own = {"more", "updates", "text_stream", "plot", "timeline", "partial_output"}
+    assert {named.get(name, name) for name in theirs} == public(Turn) - own
 
 
 def test_every_method_of_the_machine_has_its_own() -> None:

@@ -13,20 +13,10 @@ import pytest
 from conftest import MockLlm, calls, text
 from test_display import HOSTILE, Page, is_harmless
 
-from stepwell import (
-    Agent,
-    InvalidArgumentError,
-    MisuseError,
-    Parts,
-    Success,
-    ToolCallStatus,
-    ToolCallUpdate,
-    TurnCard,
-    ask_in_notebook,
-    screens,
-    show,
-    tool,
-)
+from stepwell import Agent, MisuseError, ToolCallUpdate, ask_in_notebook, screens, show, tool
+from stepwell.display import TurnCard
+from stepwell.media import Parts
+from stepwell.updates import ToolCallStatus
 from stepwell.widget import TurnWidget, WidgetScreen
 
 Start = Callable[..., MockLlm]
@@ -91,27 +81,27 @@ async def wait() -> str:
     return ""
 
 
-def agent_of(mock: MockLlm, *tools: Any) -> Agent:
-    return Agent(provider="openai-compatible", model="mock", base_url=mock.base_url, tools=tools, approver=ask_in_notebook)
+def agent_of(mock: MockLlm, *tools: Any) -> Agent[Any, Any]:
+    return Agent(mock.model, tools=tools, approver=ask_in_notebook)
 
 
 async def test_a_call_is_allowed_by_a_click(mock_llm: Start, notebook: Notebook) -> None:
     mock = mock_llm(calls(("pay", {"amount": 900}), say="I will **pay**."), text("Paid."))
-    shown = show(agent_of(mock, pay).send("Buy"))
+    shown = show(agent_of(mock, pay).stream("Buy"))
     item = await notebook.question()
     assert item["call"] == {"id": item["call"]["id"], "name": "pay"}
     assert item["question"]["arguments"] == '{\n  "amount": 900\n}' and "<details open" in item["html"]
     assert notebook.widget.status == "May pay run?"
     notebook.click(do="run", number=item["question"]["number"], text=None)
     finished = await shown
-    assert finished.outcome == Success() and finished.messages[-2]["content"] == "paid 900"
+    assert finished.stop_reason == "complete" and finished.messages[-2].to_json()["content"] == "paid 900"
     assert "<strong>pay</strong>" in notebook.widget.items[0]["html"]
     assert all(is_harmless(item["html"]) for item in notebook.widget.items)
 
 
 async def test_a_turn_that_is_over_is_shown_without_a_widget(mock_llm: Start, notebook: Notebook) -> None:
     mock = mock_llm(calls(("pay", {"amount": 900})), text("**Well**"))
-    shown = show(agent_of(mock, pay).send("Go"))
+    shown = show(agent_of(mock, pay).stream("Go"))
     number = (await notebook.question())["question"]["number"]
     (begun,) = notebook.outputs
     assert begun["application/vnd.jupyter.widget-view+json"]["model_id"] == notebook.widget.model_id
@@ -135,27 +125,27 @@ async def test_a_turn_that_is_over_is_shown_without_a_widget(mock_llm: Start, no
 @pytest.mark.parametrize(("reason", "said"), [("too much", "too much"), (" ", "did not allow"), (7, "did not allow")])
 async def test_a_call_is_denied_by_a_click(mock_llm: Start, notebook: Notebook, reason: object, said: str) -> None:
     mock = mock_llm(calls(("pay", {"amount": 900})), text("Then not."))
-    shown = show(agent_of(mock, pay).send("Buy"))
+    shown = show(agent_of(mock, pay).stream("Buy"))
     number = (await notebook.question())["question"]["number"]
     notebook.click(do="deny", number=number, text=reason)
-    assert said in str((await shown).messages[-2])
+    assert said in str((await shown).messages[-2].to_json())
 
 
 async def test_arguments_are_edited(mock_llm: Start, notebook: Notebook) -> None:
     mock = mock_llm(calls(("pay", {"amount": 900})), text("Paid."))
-    shown = show(agent_of(mock, pay).send("Buy"))
+    shown = show(agent_of(mock, pay).stream("Buy"))
     question = (await notebook.question())["question"]
     for wrong, says in (("{", "These cannot be run: "), ("[1]", "no JSON object")):
         notebook.click(do="run", number=question["number"], text=wrong)
         assert says in (await notebook.question())["question"]["problem"]
     notebook.click(do="run", number=question["number"], text='{"amount": 5}')
-    assert "paid 5" in (await shown).messages[-2]["content"]
+    assert "paid 5" in (await shown).messages[-2].to_json()["content"]
 
 
 async def test_what_is_asked_cannot_be_spoofed(mock_llm: Start, notebook: Notebook) -> None:
     hidden = "Bob\u202e\u200b\u2066\u2028\U000e0041" + HOSTILE
     mock = mock_llm(calls(("pay", {"amount": 1, "to": hidden + "x" * 9000})), text("Paid."))
-    shown = show(agent_of(mock, pay).send("Buy"))
+    shown = show(agent_of(mock, pay).stream("Buy"))
     item = await notebook.question()
     shown_text, edited = Page(item["html"]).text, item["question"]["arguments"]
     for each in (shown_text, edited):
@@ -163,13 +153,13 @@ async def test_what_is_asked_cannot_be_spoofed(mock_llm: Start, notebook: Notebo
         assert all(letter.isprintable() or letter == "\n" for letter in each)
         assert "x" * 9000 in each, "what the user decides about is all there"
     notebook.click(do="run", number=item["question"]["number"], text=edited)
-    assert "paid 1" in (await shown).messages[-2]["content"]
-    assert "changed" not in (await shown).messages[-2]["content"], "what was not edited is the same"
+    assert "paid 1" in (await shown).messages[-2].to_json()["content"]
+    assert "changed" not in (await shown).messages[-2].to_json()["content"], "what was not edited is the same"
 
 
 async def test_a_call_and_the_turn_are_cancelled(mock_llm: Start, notebook: Notebook) -> None:
     mock = mock_llm(calls(("wait", {})), calls(("wait", {})))
-    shown = show(agent_of(mock, wait).send("Go"))
+    shown = show(agent_of(mock, wait).stream("Go"))
 
     async def running(count: int) -> Any:
         while True:
@@ -184,7 +174,7 @@ async def test_a_call_and_the_turn_are_cancelled(mock_llm: Start, notebook: Note
     await running(2)
     notebook.click(do="cancel")
     finished = await shown
-    assert not finished.outcome == Success()
+    assert finished.stop_reason != "complete"
     # What comes too late, or is no click, changes nothing.
     late: list[Any] = [{"do": "cancel_call", "call": "x"}, {"do": "run", "number": 99}, {"do": []}, {}, "nonsense"]
     for content in late:
@@ -198,7 +188,7 @@ async def test_changes_are_sent_once_the_page_is_there(
     monkeypatch.setattr(TurnWidget, "send", lambda self, content: sent.append(content))
     monkeypatch.setattr(TurnWidget, "send_state", lambda self, key=None: sent.append(key))
     mock = mock_llm(calls(("pay", {"amount": 900}), say="Well."), text("Paid."))
-    shown = show(agent_of(mock, pay).send("Buy"))
+    shown = show(agent_of(mock, pay).stream("Buy"))
     number = (await notebook.question())["question"]["number"]
     assert [each for each in sent if isinstance(each, dict)] == []
     notebook.click(do="show")
@@ -223,7 +213,7 @@ async def test_pictures_of_tools_are_shown_as_they_come(mock_llm: Start, noteboo
         return Parts([{"type": "text", "text": "here"}, at, script, broken, good])
 
     mock = mock_llm(calls(("paint", {})), calls(("wait", {})), text("Done."))
-    shown = show(agent_of(mock, paint, wait).send("Go"))
+    shown = show(agent_of(mock, paint, wait).stream("Go"))
     while "<img" not in notebook.widget.items[0]["html"] if notebook.widget.items else True:
         await asyncio.sleep(0)
     notebook.click(do="cancel")
@@ -237,18 +227,18 @@ async def test_a_widget_that_is_not_shown_says_so(
     mock_llm: Start, notebook: Notebook, caplog: pytest.LogCaptureFixture
 ) -> None:
     mock = mock_llm(calls(("pay", {"amount": 1})), text("Paid."))
-    turn = agent_of(mock, pay).send("Buy")
+    turn = agent_of(mock, pay).stream("Buy")
     with caplog.at_level(logging.WARNING, "stepwell"):
         while "pay waits to be allowed" not in caplog.text:
             await asyncio.sleep(0)
     shown = show(turn)
     notebook.click(do="run", number=(await notebook.question())["question"]["number"])
-    assert (await shown).outcome == Success()
+    assert (await shown).stop_reason == "complete"
 
 
 async def test_without_a_notebook_the_answer_is_no(mock_llm: Start) -> None:
     mock = mock_llm(calls(("pay", {"amount": 1})), text("Oh."))
-    finished = await agent_of(mock, pay).send("Buy")
+    finished = await agent_of(mock, pay).stream("Buy")._finish()
     assert "no notebook with widgets" in str(finished.messages[-2])
 
 
@@ -256,7 +246,7 @@ async def test_how_long_a_tool_takes_is_told(mock_llm: Start) -> None:
     now = [0.0]
     view = TurnCard(clock=lambda: now[0])
     mock = mock_llm(calls(("wait", {})))
-    turn = agent_of(mock, wait).send("Go")
+    turn = agent_of(mock, wait).stream("Go")
     while not view.is_waiting():
         for event in await turn.more():
             view.apply(event)
@@ -264,7 +254,7 @@ async def test_how_long_a_tool_takes_is_told(mock_llm: Start) -> None:
     now[0] = 65.4
     assert "executing, 1 min 5 s<" in view.to_html()
     turn.cancel()
-    async for event in turn.events(raise_on_error=False):
+    async for event in turn.updates(raise_on_error=False):
         view.apply(event)
     assert "cancelled, 1 min 5 s<" in view.to_html() and not view.is_waiting()
 
@@ -290,14 +280,14 @@ async def test_the_timeline_and_its_plot(mock_llm: Start) -> None:
         {**calls(("wait", {})), "usage": {"input": 10, "output": 3}},
         {"steps": [{"pause_ms": 50}, {"text": "Well."}], "usage": {"input": 20, "output": 4}},
     )
-    turn = agent_of(mock, wait).send("Go")
+    turn = agent_of(mock, wait).stream("Go")
     turn.plot()
     async for event in turn:
         if isinstance(event, ToolCallUpdate) and event.status is ToolCallStatus.EXECUTING:
             assert [span.end is None for span in turn.timeline] == [False, True]
             turn.plot()
             await turn.cancel_call(event.tool_call_id)
-    await turn.finish()
+    await turn._finish()
     spans = turn.timeline
     assert [(span.kind, span.name, span.hop) for span in spans] == [
         ("model", "hop 0", 0), ("tool", "wait", 0), ("model", "hop 1", 1),
@@ -311,13 +301,13 @@ async def test_the_timeline_and_its_plot(mock_llm: Start) -> None:
 
 
 async def test_a_turn_that_nobody_watched_has_no_plot(mock_llm: Start) -> None:
-    turn = agent_of(mock_llm(text("Well."))).send("Go")
-    await turn
+    turn = agent_of(mock_llm(text("Well."))).stream("Go")
+    await turn.result()
     assert turn.timeline == []
     with pytest.raises(MisuseError, match="nothing to plot"):
         turn.plot()
 
 
 def test_show_names_what_is_wrong() -> None:
-    with pytest.raises(InvalidArgumentError, match="`turn` of `show`"):
+    with pytest.raises(MisuseError, match="`turn` of `show`"):
         show("Hi")  # type: ignore[call-overload]

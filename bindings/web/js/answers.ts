@@ -1,24 +1,18 @@
-// The app's code that a machine calls: tools, questions to the user, the store, a run source, a trimmer.
+// The app's code that a machine calls: questions to the user, the store, a run source, a trimmer; tools are next to it.
 
 import { ContextOverflow } from "./context.js";
 import type { Writer } from "./durable.js";
+import { words } from "./error.js";
 import { look } from "./hooks.js";
 import type { RunMachine } from "./machine.js";
 import type { Setup } from "./setup.js";
-import type { Effect, Message, Question, ToolInvocation, UserAnswer } from "./types.js";
-import { Deferred, shown, type Tool, type ToolContext, ToolError, words } from "./tools.js";
+import type { Effect, Message, Question, ToolInvocation } from "./types.js";
+import { type Asking, run } from "./tool-calls.js";
+import type { Tool } from "./tools.js";
 import type { Input } from "./turn.js";
 
 type Created = Extract<Effect, { type: "createRun" }>;
 type Authorize = Extract<Effect, { type: "authorize" }>;
-/** Passes a running tool's reports to its turn. @internal */
-export interface Asking {
-  /** Passes an input to the machine, and throws its refusal. */
-  say(input: Input): void;
-  /** Waits for the answer to the question of this id. */
-  answered(id: string): Promise<UserAnswer>;
-}
-
 type Overflow = Extract<Effect, { type: "trimContext" }>;
 type Typed = Extract<Effect, { type: "decodeOutput" }>;
 
@@ -27,7 +21,7 @@ export interface TurnOf {
   threadId: string;
   turn: string;
   /** The tools of this turn only. */
-  tools: Map<string, Tool>;
+  tools: Map<string, Tool<any>>;
 }
 
 /**
@@ -55,51 +49,10 @@ export async function answer(setup: Setup, effect: Effect, turn: TurnOf, message
     case "trimContext":
       return trim(setup, effect, messages, signal);
     case "decodeOutput":
-      return decode(setup, effect, signal);
+      return decode(setup, effect);
     default:
       throw new TypeError(`no way to carry out ${effect.type}`);
   }
-}
-
-async function run({ tools, clock: { now } }: Setup, id: string, invocation: ToolInvocation, own: Map<string, Tool>, asking: Asking, signal: AbortSignal): Promise<Input> {
-  try {
-    const tool = own.get(invocation.name) ?? tools.get(invocation.name);
-    if (!tool) throw new ToolError(`\`${invocation.name}\` has no code in this app`);
-    const content = shown(await tool.execute(invocation.arguments, context(id, invocation, now, asking, signal)));
-    return (machine) => machine.toolFinished(id, content, now());
-  } catch (error) {
-    if (error instanceof Deferred) return (machine) => machine.toolDeferred(id, now());
-    const kind = error instanceof ToolError ? "error" : "panicked";
-    return (machine) => machine.toolFailed(id, words(error), now(), kind);
-  }
-}
-
-/** The arguments of a tool's code in addition to the model's. */
-function context(id: string, invocation: ToolInvocation, now: () => number, { say, answered }: Asking, signal: AbortSignal): ToolContext {
-  let questions = 0;
-  const tell = (input: Input) => {
-    if (signal.aborted) return;
-    try {
-      say(input);
-    } catch (error) {
-      console.warn("stepwell: what a tool said was not taken", error);
-    }
-  };
-  return {
-    signal,
-    invocation,
-    report: (fraction, message) => tell((machine) => machine.toolProgress(id, fraction, message, now())),
-    partial: (result) => tell((machine) => machine.toolPartialResult(id, shown(result), now())),
-    ask: async (asked) => {
-      signal.throwIfAborted();
-      const question = typeof asked === "string" ? { message: asked, schema: { type: "string" } } : asked;
-      const number = questions++;
-      const answer = answered(`ask:${invocation.call.hop}:${invocation.call.index}:${number}`);
-      say((machine) => machine.toolAsks(id, number, question, now()));
-      const stopped = new Promise<never>((_, reject) => signal.addEventListener("abort", () => reject(signal.reason), { once: true }));
-      return Promise.race([answer, stopped]);
-    },
-  };
 }
 
 async function question({ answerer, clock: { now } }: Setup, id: string, invocation: ToolInvocation, question: Question, signal: AbortSignal): Promise<Input> {
@@ -171,13 +124,13 @@ async function trim({ trimContext, clock: { now } }: Setup, { id, tokens, window
   }
 }
 
-async function decode({ outputDecoder, clock: { now } }: Setup, { id, value }: Typed, signal: AbortSignal): Promise<Input> {
+async function decode({ read, clock: { now } }: Setup, { id, value }: Typed): Promise<Input> {
   const refused = (reason: string) => (machine: RunMachine) => machine.outputRefused(id, reason, now());
-  if (!outputDecoder) return refused("the agent has no `outputDecoder`");
+  if (!read) return refused("this app has no code that reads the answer");
   try {
-    await outputDecoder(value, { signal });
+    await read(value);
     return (machine) => machine.outputDecoded(id, now());
   } catch (error) {
-    return refused(error instanceof Error ? error.message : String(error));
+    return refused(words(error));
   }
 }

@@ -1,6 +1,6 @@
 // Converts a configuration to the library's form, which is JSON.
 
-import { wrong } from "./module.js";
+import { wrong } from "./error.js";
 import type { RunConfig } from "./types.js";
 
 /** Throws for a function, which JSON would drop silently: usually a misspelled option. */

@@ -1,7 +1,7 @@
 // The app's code for what an agent alone cannot do: runs that a backend creates, and conversations that are too long.
 
 import { newestMessages } from "./session.js";
-import type { ContextMessage, Json, Message } from "./types.js";
+import type { ContextMessage, Message } from "./types.js";
 
 /** A run that a backend should create. */
 export interface NewRun {
@@ -54,9 +54,3 @@ export type Trimmer = (
   messages: Message[],
   context: { signal: AbortSignal },
 ) => string[] | Trimmed | undefined | Promise<string[] | Trimmed | undefined>;
-
-/**
- * Decodes a typed answer, which fits its schema, into the app's own type. An exception is the model's reason to answer
- * again.
- */
-export type OutputDecoder = (value: Json, context: { signal: AbortSignal }) => unknown;

@@ -1,8 +1,9 @@
 // The app's code for the key of each request, and for the instructions of each turn.
 
+import { words } from "./error.js";
 import type { Setup } from "./setup.js";
 import type { Message, ThreadKey } from "./types.js";
-import { words } from "./tools.js";
+
 
 /** The request that credentials are asked for. */
 export interface CredentialRequest {
@@ -44,7 +45,10 @@ export interface InstructionsRequest {
 }
 
 /** Makes the instructions of a turn, before its first request. An exception fails the turn. */
-export type InstructionsSource = (request: InstructionsRequest, context: { signal: AbortSignal }) => string | Promise<string>;
+export type InstructionsSource<Deps = unknown> = (
+  request: InstructionsRequest,
+  context: { signal: AbortSignal; deps: Deps },
+) => string | Promise<string>;
 
 /** The instructions of a turn could not be made. @internal */
 export class NoInstructions extends Error {}
@@ -53,7 +57,7 @@ export class NoInstructions extends Error {}
 const LONGEST = 300_000;
 
 /** The result of the app; nothing if the turn is stopped meanwhile. @internal */
-export async function instructions(source: InstructionsSource, request: InstructionsRequest, { clock, config }: Setup, signal: AbortSignal): Promise<string | undefined> {
+export async function instructions(source: InstructionsSource<any>, request: InstructionsRequest, { clock, config, deps }: Setup, signal: AbortSignal): Promise<string | undefined> {
   const controller = new AbortController();
   const longest = config.timeouts?.toolMs === undefined ? LONGEST : config.timeouts.toolMs;
   let timer: unknown;
@@ -65,7 +69,7 @@ export async function instructions(source: InstructionsSource, request: Instruct
     signal.addEventListener("abort", () => resolve(undefined), { signal: controller.signal });
   });
   try {
-    const made = Promise.resolve().then(() => source(request, { signal: controller.signal }));
+    const made = Promise.resolve().then(() => source(request, { signal: controller.signal, deps }));
     return await Promise.race([made, late, stopped]);
   } catch (error) {
     throw new NoInstructions(words(error));

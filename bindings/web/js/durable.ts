@@ -6,6 +6,7 @@ import type { Clock } from "./setup.js";
 import { conversationOf } from "./session.js";
 import type { Claimed, Effect, Json, Message, NewTurn, Outputs, PersistBatch, RunConfig, ThreadKey, TurnKey, Unfinished, WhenBusy } from "./types.js";
 import { isLost, isTransient, type Store, StoreError, storeError } from "./store.js";
+import { Busy, type Waiting } from "./waiting.js";
 
 /** The time limit of one call. */
 const LONGEST_CALL = 30_000;
@@ -19,27 +20,16 @@ const CANCEL_TIMEOUT_MS = 5_000;
 /** How often a turn that cancels the others of its thread may find that yet another one began first. */
 const MAX_BUSY_TRIES = 5;
 
-/** Another turn of the thread is under way, and should not be cancelled. @internal */
-export class Busy extends Error {}
-
 type Persist = Extract<Effect, { type: "persist" }>;
 
-/** The reports for a turn that waits for its store, and the signal that it is no longer wanted. @internal */
-export interface Waiting {
-  warn(message: string): void;
-  /** Reports what delays the writes now, if anything does. */
-  trouble(error: StoreError | undefined): void;
-  signal: AbortSignal;
-}
-
 /** @internal */
-export interface Conversation {
+export interface Transcript {
   messages: Message[];
   sharedState: Json;
 }
 
 /** The page's state of a thread: its conversation, and the stored turn with which it ends. @internal */
-export interface Known extends Conversation {
+export interface Known extends Transcript {
   last: string | undefined;
 }
 
@@ -116,8 +106,8 @@ export class Durable {
 
   /**
    * Returns the store's data before a new turn: after the thread's last one, or after `from`. An unfinished turn that
-   * no page drives is ended as cancelled first. One that a page drives is an error (`Busy`) for `fail`; for `cancel`
-   * that page is asked to cancel it. The conversation `isNew` if no stored turns contain it.
+   * no page drives is ended as cancelled first. One that a page drives is an error (`Busy`) for `error`; for `cancel`
+   * that page is asked to cancel it, and for `queue` its end is awaited. The conversation `isNew` if no stored turns contain it.
    */
   async before(
     thread: ThreadKey,
@@ -125,7 +115,7 @@ export class Durable {
     known: () => Known,
     whenBusy: WhenBusy,
     waiting: Waiting,
-  ): Promise<Conversation & { parent: string | undefined; isNew?: boolean }> {
+  ): Promise<Transcript & { parent: string | undefined; isNew?: boolean }> {
     let record = await this.#call(() => this.store.thread(thread), waiting);
     if (record?.unfinished && (await this.#free(record.unfinished, whenBusy, waiting))) {
       record = await this.#call(() => this.store.thread(thread), waiting);
@@ -143,7 +133,11 @@ export class Durable {
   /** Makes sure that no page drives an unfinished turn. Returns whether one did. */
   async #free({ owner }: Unfinished, whenBusy: WhenBusy, { signal }: Waiting): Promise<boolean> {
     if (!(await Presence.all()).has(owner)) return false;
-    if (whenBusy === "fail") throw new Busy();
+    if (whenBusy === "error") throw new Busy();
+    if (whenBusy === "queue") {
+      await Presence.ended(owner, signal);
+      return true;
+    }
     const giveUp = new AbortController();
     const abort = () => giveUp.abort();
     const timer = this.clock.setTimeout(abort, CANCEL_TIMEOUT_MS);
@@ -163,14 +157,14 @@ export class Durable {
       try {
         return await begin();
       } catch (error) {
-        if (!(error instanceof StoreError) || error.kind !== "busy") throw error;
-        if (whenBusy === "fail" || tries >= MAX_BUSY_TRIES) throw new Busy();
+        if (!(error instanceof StoreError) || error.code !== "busy") throw error;
+        if (whenBusy === "error" || tries >= MAX_BUSY_TRIES) throw new Busy();
       }
     }
   }
 
   /** The conversation up to a stored turn. */
-  async #conversation(thread: ThreadKey, turn: string, waiting: Waiting): Promise<Conversation> {
+  async #conversation(thread: ThreadKey, turn: string, waiting: Waiting): Promise<Transcript> {
     const turns = await this.#call(() => this.store.turns(thread), waiting);
     try {
       return conversationOf(turns, turn);
@@ -201,7 +195,7 @@ export class Durable {
         return this.store.beginTurn(turn);
       }, waiting);
     } catch (error) {
-      if ((error as StoreError).kind !== "exists" || tries === 1) throw error;
+      if ((error as StoreError).code !== "exists" || tries === 1) throw error;
       // An earlier try succeeded, but its answer was lost.
       const claimed = await this.#call(async () => {
         const unfinished = await this.#unfinished(turn.key);
@@ -238,7 +232,7 @@ export class Durable {
     try {
       return await this.store.claim(key, generation, owner);
     } catch (error) {
-      if (storeError(error).kind === "closed") return undefined;
+      if (storeError(error).code === "closed") return undefined;
       throw error;
     }
   }
@@ -282,7 +276,7 @@ export class Durable {
    * Claims a turn, so that its owner can write no more, and ends it as cancelled. Returns the conversation after it, if
    * its run could be read.
    */
-  async #stop({ key, owner }: Unfinished, waiting: Waiting): Promise<Conversation | undefined> {
+  async #stop({ key, owner }: Unfinished, waiting: Waiting): Promise<Transcript | undefined> {
     // A page that is invisible for want of locks stops at once, instead of streaming on without a client.
     Presence.tell(owner);
     const claimed = await this.#take(key, crypto.randomUUID(), waiting);
@@ -383,7 +377,7 @@ export class Writer {
           this.#isLost = true;
           turn.warn(`the turn stops here: ${error.message}`);
           turn.stop();
-        } else if (isTransient(error) || (durable.waits && error.kind === "readOnly")) {
+        } else if (isTransient(error) || (durable.waits && error.code === "readOnly")) {
           this.#failures += 1;
           turn.trouble(error);
           if (!durable.waits || this.#failures === 1) turn.warn(durable.waiting(error, this.#failures));

@@ -1,9 +1,9 @@
 // Hooks: code of the app that looks at requests, answers and tools, changes them, or refuses them with a reason.
 
-import { wrong } from "./module.js";
+import { words, wrong } from "./error.js";
 import type { Setup } from "./setup.js";
 import type { Effect, HookAnswer, HookMoment, HookSpec, HookSubject, Json, Message, ToolInvocation } from "./types.js";
-import { shown, words } from "./tools.js";
+import { shown } from "./tools.js";
 import type { Input } from "./turn.js";
 
 /** The content of the next request. */

@@ -2,7 +2,8 @@
 
 import { RunCalls } from "./calls.js";
 import { plain } from "./configuration.js";
-import { answered, bodyBytes, made, milliseconds, misuse, written } from "./module.js";
+import { misuse } from "./error.js";
+import { answered, bodyBytes, made, milliseconds, written } from "./module.js";
 import { Machine } from "./stepwell.js";
 import type { Json, Message, Outputs, RunConfig, TurnRecord } from "./types.js";
 

@@ -1,8 +1,9 @@
 // Parts of a message or of a tool's result that are more than text: pictures, sound, video, documents.
 
-import { loaded, misuse, wrong } from "./module.js";
+import { misuse, wrong } from "./error.js";
+import { loaded } from "./module.js";
 import { mediaPart } from "./session.js";
-import type { Json, MediaKind, Message, Part } from "./types.js";
+import type { Json, MediaKind, Part, UserMessage } from "./types.js";
 
 /**
  * A path (under Node) or an address (`https://…`, `data:…`), a `URL`, bytes, or a `Blob`, such as the `File` of an input
@@ -32,7 +33,7 @@ export interface ContentPart {
 export type Content = string | ContentPart | Part;
 
 /**
- * A picture, for `Agent.send` or as a tool's result. A file is read at once; the provider fetches what is at an
+ * A picture, for a prompt or as a tool's result. A file is read at once; the provider fetches what is at an
  * address. Throws a `StepwellError` for a source that is empty, of no known type or no picture, and for an address that
  * cannot be fetched.
  */
@@ -74,12 +75,15 @@ function partOf(content: Content): Part {
   return { ...content } as Part;
 }
 
-/** What the user says: a text, a part of media, texts and parts in order, or an AG-UI message. */
-export type Said = string | ContentPart | readonly Content[] | Message;
+/**
+ * What the user says: a text, a part of media, texts and parts in order, or an AG-UI message. With `null` the turn
+ * continues from a history whose last message the model should answer.
+ */
+export type Prompt = string | ContentPart | readonly Content[] | UserMessage | null;
 
 /** Converts it to an AG-UI message, with the id of a turn's message or of a steering one. */
-export function messageOf(id: string, said: Said): Message {
-  if (typeof said === "object" && said !== null && "role" in said) return said as Message;
+export function messageOf(id: string, said: Exclude<Prompt, null>): UserMessage {
+  if (typeof said === "object" && said !== null && "role" in said) return said as UserMessage;
   const content = typeof said === "string" ? said : partsOf(Array.isArray(said) ? said : [said as ContentPart]);
   return { id: `${id}-user`, role: "user", content };
 }

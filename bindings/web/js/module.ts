@@ -1,20 +1,10 @@
 // The WebAssembly module: how it is loaded, and called in JSON.
 
 import load, { initSync as loadSync, type InitInput, type InitOutput, type SyncInitInput } from "./stepwell.js";
-import type { StepwellError, ThreadKey } from "./types.js";
+import { type MisuseCode, misuse, StepwellError, unfit, wrong } from "./error.js";
+import type { ThreadKey } from "./types.js";
 
 let isLoaded = false;
-
-/** An error of the library. */
-export function thrown(kind: StepwellError["kind"], reason: string, advice: string): StepwellError {
-  return Object.assign(new Error(`${reason}; ${advice}`), { name: "StepwellError" as const, kind, reason, advice });
-}
-
-/** A call that does not fit the current state. */
-export const misuse = (reason: string, advice: string): StepwellError => thrown("misuse", reason, advice);
-
-/** An invalid argument: types do not protect an app in JavaScript. */
-export const wrong = (reason: string, advice: string): StepwellError => thrown("invalidArgument", reason, advice);
 
 /** Throws if the module is not loaded. */
 export function loaded(): void {
@@ -46,7 +36,7 @@ export async function init(from?: { module_or_path: InitInput | Promise<InitInpu
     output = await load(from);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    throw thrown("configuration", `the WebAssembly module cannot be loaded: ${reason}`, loadingAdvice(error));
+    throw unfit(`the WebAssembly module cannot be loaded: ${reason}`, loadingAdvice(error));
   }
   isLoaded = true;
   return output;
@@ -85,11 +75,20 @@ export function written(what: string, value: object): string {
   }
 }
 
+/** A refusal, as the library writes it. */
+interface Refused {
+  kind: MisuseCode | "misuse" | "store";
+  reason: string;
+  advice: string;
+}
+
 /** Parses the library's answer, or throws its refusal. */
 export function answered<T>(text: string): T {
-  const answer = JSON.parse(text) as T & { refused?: Pick<StepwellError, "kind" | "reason" | "advice"> };
-  if (answer.refused) throw thrown(answer.refused.kind, answer.refused.reason, answer.refused.advice);
-  return answer;
+  const { refused, ...answer } = JSON.parse(text) as T & { refused?: Refused };
+  if (!refused) return answer as T;
+  const { kind, reason, advice } = refused;
+  if (kind === "misuse" || kind === "store") throw new StepwellError(kind, reason, advice);
+  throw new StepwellError("misuse", reason, advice, { code: kind });
 }
 
 /** Creates an object of the library: its refusals are thrown as text. */

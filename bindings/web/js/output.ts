@@ -1,6 +1,6 @@
 // Answers of a type of the app.
 
-import { misuse } from "./module.js";
+import { misuse } from "./error.js";
 import type { ArgumentsChange, Json, OutputType } from "./types.js";
 
 /**
@@ -50,20 +50,25 @@ export function outputOf<T>(output: Output<T>): Read<T> {
     const { parse, ...asked } = output;
     return { asked: { ...asked, decodedByHost: parse !== undefined }, read: parse ?? ((value) => value as T) };
   }
-  const standard = output["~standard"];
-  if (!standard.jsonSchema) {
-    throw misuse("the type of the answer does not tell its JSON Schema", "take a library that follows Standard JSON Schema, or give `{ name, schema, parse }`");
-  }
-  const { $schema: _, ...schema } = standard.jsonSchema.input({ target: "draft-2020-12" });
+  const schema = jsonSchemaOf(output, "of the answer");
   const title = typeof schema.title === "string" ? schema.title.replace(/[^A-Za-z0-9_-]+/g, "_").slice(0, 64) : "";
-  return {
-    asked: { name: title || "Answer", schema: schema as OutputType["schema"], decodedByHost: true },
-    read: async (value) => {
-      const result = await standard.validate(value);
-      if (result.issues) throw new TypeError(result.issues.map(inWords).join("; "));
-      return result.value;
-    },
-  };
+  return { asked: { name: title || "Answer", schema, decodedByHost: true }, read: (value) => readBy(output, value) };
+}
+
+/** The JSON Schema of a type. Throws if the type does not tell it. @internal */
+export function jsonSchemaOf({ "~standard": { jsonSchema } }: StandardSchema<unknown>, what: string): OutputType["schema"] {
+  if (!jsonSchema) {
+    throw misuse(`the type ${what} does not tell its JSON Schema`, "take a library that follows Standard JSON Schema, or give the JSON Schema itself");
+  }
+  const { $schema: _, ...schema } = jsonSchema.input({ target: "draft-2020-12" });
+  return schema as OutputType["schema"];
+}
+
+/** Reads a value by its type. Throws the type's reasons against it. @internal */
+export async function readBy<T>({ "~standard": standard }: StandardSchema<T>, value: unknown): Promise<T> {
+  const result = await standard.validate(value);
+  if (result.issues) throw new TypeError(result.issues.map(inWords).join("; "));
+  return result.value;
 }
 
 type Issue = Extract<StandardResult<unknown>, { issues: readonly unknown[] }>["issues"][number];

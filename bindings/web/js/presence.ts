@@ -2,6 +2,8 @@
 // its storage. Each stored turn has an owner of its own, so a live page does not keep the turns alive that it has
 // released.
 
+import { aborted } from "./waiting.js";
+
 const PREFIX = "stepwell:";
 
 const CANCEL = "cancel";
@@ -75,15 +77,15 @@ export class Presence {
   /** Asks an owner, in any page, to cancel its turn. Returns when the owner has ended, or `signal` aborts. */
   static async cancel(owner: string, signal: AbortSignal): Promise<void> {
     const own = here.get(owner);
-    const aborted = new Promise<void>((abort) => {
-      if (signal.aborted) abort();
-      signal.addEventListener("abort", () => abort(), { once: true });
-    });
-    if (own) {
-      own.onCancel();
-      return Promise.race([own.ended, aborted]);
-    }
-    Presence.tell(owner);
+    if (own) own.onCancel();
+    else Presence.tell(owner);
+    return Presence.ended(owner, signal);
+  }
+
+  /** Returns when an owner, in any page, has ended, or `signal` aborts. */
+  static async ended(owner: string, signal: AbortSignal): Promise<void> {
+    const own = here.get(owner);
+    if (own) return Promise.race([own.ended, aborted(signal)]);
     try {
       await locks()?.request(PREFIX + owner, { signal }, () => {});
     } catch {

@@ -1,8 +1,9 @@
 // The host that plays scenario files: its work for each step, and the results. The names are defined in
 // `tests/scenarios/README.md` of the repository.
 
+import { StepwellError } from "./error.js";
 import { RunMachine } from "./machine.js";
-import type { CallKey, Effect, HookAnswer, Outcome, Outputs, RunConfig, RunEvent, StepwellError, ToolResult } from "./types.js";
+import type { CallKey, Effect, HookAnswer, Outcome, Outputs, RunConfig, RunEvent, ToolResult } from "./types.js";
 
 /** JSON of the scenario or the machine. */
 export type Fields = Record<string, any>;
@@ -256,8 +257,8 @@ export class ScenarioHost {
     try {
       this.#play(name, step, came);
     } catch (thrown) {
-      if (!(thrown instanceof Error) || thrown.name !== "StepwellError") throw thrown;
-      error = (thrown as StepwellError).reason;
+      if (!(thrown instanceof StepwellError)) throw thrown;
+      error = thrown.message;
     }
     const machine = this.run(name);
     came.push(machine.pollOutputs());

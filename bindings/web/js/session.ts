@@ -12,7 +12,7 @@ const ask = <T>(call: string, fields: object): T =>
  * `turn` is the end of the path; without it, the turn that ends last.
  */
 export function conversationOf(turns: TurnRecord[], turn?: string | null): { messages: Message[]; sharedState: Json } {
-  return ask("conversation", { turns, turn });
+  return ask("transcript", { turns, turn });
 }
 
 /** The title of a thread: the user's first words, in one line; empty if there are none. */

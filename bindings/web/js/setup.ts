@@ -1,14 +1,15 @@
 // The setup of an agent.
 
-import type { OutputDecoder, RunSource, Trimmer } from "./context.js";
+import type { RunSource, Trimmer } from "./context.js";
 import type { CredentialSource, InstructionsSource } from "./credentials.js";
-import { Durable } from "./durable.js";
+import { unfit, wrong } from "./error.js";
 import { type Hook, specs } from "./hooks.js";
-import { thrown, wrong } from "./module.js";
+import { type Model, type ModelName, reached } from "./model.js";
+import { type Output, outputOf } from "./output.js";
 import type { RunRegistry } from "./registry.js";
-import type { Json, Message, Provider, RunConfig } from "./types.js";
+import type { Json, RunConfig, WhenBusy } from "./types.js";
 import type { Store } from "./store.js";
-import { type Answerer, type Approver, type Tool, toolsByName } from "./tools.js";
+import { type Answerer, type Approver, definitionOf, type Tool, toolsByName } from "./tools.js";
 
 /** The time, and a timer: for tests, and for environments with another `setTimeout`. */
 export interface Clock {
@@ -18,44 +19,32 @@ export interface Clock {
   clearTimeout(timer: unknown): void;
 }
 
-/** The setup of an agent: the fields of `RunConfig` that apply to an agent, and the page's code. */
-export interface AgentOptions extends Omit<RunConfig, "provider" | "tools" | "runIds" | "credentials" | "hooks"> {
-  /** The provider's name. */
-  provider: Provider;
+/** What an agent is: its model, and the fields of `RunConfig` that apply to an agent, with the app's code. */
+export interface AgentOptions<T = string, Deps = unknown>
+  extends Omit<RunConfig, "provider" | "model" | "api" | "baseUrl" | "key" | "headers" | "tools" | "runIds" | "credentials" | "hooks" | "output" | "instructions" | "whenBusy"> {
+  /** The model: `"openai:gpt-5-mini"`, or `openai("gpt-5-mini", { … })` and the like. */
+  model: Model | ModelName;
+  /** The app's own instructions, or a function that makes those of each turn; they are no part of the conversation. */
+  instructions?: string | InstructionsSource<Deps>;
   /** The tools on offer, with their code. */
-  tools?: Tool[];
+  tools?: readonly Tool<Deps>[];
+  /** The type of the answers: a type of Zod or of another library of Standard Schema, or a JSON Schema; text if left out. */
+  output?: Output<T>;
   /** Asks the user to approve tools with `requiresApproval`; without one they are denied. */
   approver?: Approver;
   /** Asks the user the questions of running tools; without one their questions are declined. */
   answerer?: Answerer;
-  /**
-   * Shortens a conversation that no longer fits the model's context; `contextGuard.atLimit` is then `trim`.
-   */
+  /** Shortens a conversation that no longer fits the model's context; `contextGuard.atLimit` is then `trim`. */
   trimContext?: Trimmer;
-  /** Decodes the typed answers, before they are accepted. Used only if there is an `output`. */
-  outputDecoder?: OutputDecoder;
   /** Creates the runs of the hops, for a backend that creates each run before its stream is opened. */
   runSource?: RunSource;
-  /**
-   * Supplies the key, or a key and headers, of each request, for tokens that expire. It is called before each request,
-   * and again when the provider refuses its answer with a 401. They are `key` and `headers` if left out.
-   */
-  credentials?: CredentialSource;
   /** Inspect requests, answers and tools, change them, or refuse them with a reason, in this order. */
-  hooks?: Hook[];
-  /** Makes the instructions of each turn. They are `instructions` if left out. */
-  instructionsFrom?: InstructionsSource;
-  /** A registry that the page has stored, or that several agents share. A new one if left out. */
-  registry?: RunRegistry;
-  /** The conversation's id; a random one if left out. */
-  threadId?: string;
-  /** An earlier conversation to continue: AG-UI messages, oldest first. */
-  history?: Message[];
-  /** The state shared with an AG-UI agent. */
-  sharedState?: Json;
+  hooks?: readonly Hook[];
+  /** What happens to a turn that begins while another turn of its conversation is under way; `error` if left out. */
+  whenBusy?: WhenBusy;
   /**
-   * The store of the turns: each turn is stored before its first request is sent, and each finished block before what
-   * depends on it. A thread of the store continues from its stored turns.
+   * The store of the conversations, unless a conversation has its own: each turn is stored before its first request is
+   * sent, and each finished block before what depends on it. A conversation of the store continues from its stored turns.
    */
   store?: Store;
   /**
@@ -63,27 +52,30 @@ export interface AgentOptions extends Omit<RunConfig, "provider" | "tools" | "ru
    * often as `persistAttempts` says, or 6 times by default, before the turn fails.
    */
   waitForStore?: boolean;
-  /** The page's own `fetch`. */
+  /** Keeps which conversations have a turn under way, or are unread; agents may share one. None if left out. */
+  registry?: RunRegistry;
+  /** The app's own `fetch`. */
   fetch?: typeof globalThis.fetch;
   clock?: Clock;
-  /**
-   * Takes complete lines of the journal of a turn, for `stepwell replay`. They hold the whole conversation, but no key.
-   */
+  /** Takes complete lines of the journal of a turn, for `stepwell replay`. They hold the whole conversation, but no key. */
   journal?: (turn: string, lines: string) => void;
 }
 
-/** @internal */
+/** What a turn is made with. @internal */
 export interface Setup {
   config: RunConfig;
-  tools: Map<string, Tool>;
+  tools: Map<string, Tool<any>>;
   approver: Approver | undefined;
   answerer: Answerer | undefined;
   trimContext: Trimmer | undefined;
-  outputDecoder: OutputDecoder | undefined;
+  /** Reads the typed answers; absent if they are text. */
+  read: ((value: Json) => unknown) | undefined;
   runSource: RunSource | undefined;
   credentials: CredentialSource | undefined;
-  hooks: Hook[];
-  instructionsFrom: InstructionsSource | undefined;
+  hooks: readonly Hook[];
+  instructionsFrom: InstructionsSource<any> | undefined;
+  /** What the run was given for its tools. */
+  deps: unknown;
   fetch: typeof globalThis.fetch;
   clock: Clock;
   journal: ((turn: string, lines: string) => void) | undefined;
@@ -95,33 +87,38 @@ const CLOCK: Clock = {
   clearTimeout: (timer) => clearTimeout(timer as number),
 };
 
-const unfit = (reason: string, advice: string): Error => thrown("configuration", reason, advice);
+/** Throws if one of these is there and no function. @internal */
+export function functions(code: object): void {
+  for (const [name, given] of Object.entries(code)) {
+    if (given != null && typeof given !== "function") throw wrong(`\`${name}\` is no function`, "give one, or leave it out");
+  }
+}
 
-/** The common parts of an agent's turns, and their store. Throws if the options do not fit each other. @internal */
-export function setUp(options: Omit<AgentOptions, "threadId" | "history" | "sharedState" | "registry">): { setup: Setup; durable: Durable | undefined } {
-  const { tools = [], approver, answerer, trimContext, outputDecoder, runSource, credentials, hooks = [], instructionsFrom, clock = CLOCK, journal, store, waitForStore = false, ...given } = options;
+type Definition = Omit<AgentOptions<any, any>, "store" | "waitForStore" | "registry" | "whenBusy">;
+
+/** The common parts of an agent's turns. Throws if the options do not fit each other. @internal */
+export function setUp(options: Definition): Setup {
+  const { model, instructions, tools = [], output, approver, answerer, trimContext, runSource, hooks = [], clock = CLOCK, journal, ...given } = options;
   const { fetch = (...request: Parameters<typeof globalThis.fetch>) => globalThis.fetch(...request), ...rest } = given;
-  for (const [name, code] of Object.entries({ approver, answerer, trimContext, outputDecoder, runSource, credentials, instructionsFrom, journal, fetch })) {
-    if (code != null && typeof code !== "function") throw wrong(`\`${name}\` is no function`, "give one, or leave it out");
-  }
+  functions({ approver, answerer, trimContext, runSource, journal, fetch });
   const byName = toolsByName(tools);
-  const config: RunConfig = { ...rest, tools: tools.map(({ execute: _, ...definition }) => definition) };
-  if (store) config.persistAttempts ??= 6;
-  else if (config.persistAttempts != null) {
-    throw unfit("the agent has no store to keep its turns in", "give it a `store`, or leave `persistAttempts` out");
-  }
+  const { config: place, credentials } = reached(model);
+  const typed = output && outputOf(output);
+  const config: RunConfig = {
+    ...rest,
+    ...place,
+    tools: tools.map(definitionOf),
+    ...(typeof instructions === "string" && { instructions }),
+    ...(typed && { output: typed.asked }),
+  };
   if (trimContext) config.contextGuard = { ...config.contextGuard, atLimit: "trim" };
   else if (config.contextGuard?.atLimit === "trim") {
     throw unfit("the agent has no code that says what to leave out of a full context", "give it a `trimContext`, or take another policy");
   }
-  if (outputDecoder && config.output) config.output = { ...config.output, decodedByHost: true };
-  else if (config.output?.decodedByHost && !outputDecoder) {
-    throw unfit("the agent has no code that decodes its typed answers", "give it an `outputDecoder`, or leave `decodedByHost` out");
-  }
   if (runSource) config.runIds = "host";
-  if (credentials) config.credentials = "host";
   config.hooks = specs(hooks);
   if (new Set(hooks.map((hook) => hook.name)).size < hooks.length) throw unfit("two hooks have one name", "give each a name of its own");
-  const setup = { config, tools: byName, approver, answerer, trimContext, outputDecoder, runSource, credentials, hooks, instructionsFrom, fetch, clock, journal };
-  return { setup, durable: store && new Durable(store, waitForStore, config, clock) };
+  const instructionsFrom = typeof instructions === "function" ? instructions : undefined;
+  const code = { approver, answerer, trimContext, read: typed?.read, runSource, credentials, hooks: [...hooks], instructionsFrom };
+  return { config, tools: byName, ...code, deps: undefined, fetch, clock, journal };
 }

@@ -1,5 +1,6 @@
 // The store of an agent's turns: the interface of the app's own store.
 
+import { StepwellError } from "./error.js";
 import type { Claimed, NewTurn, PersistBatch, ThreadKey, ThreadRecord, TurnKey, TurnRecord, Unfinished } from "./types.js";
 
 /**
@@ -54,7 +55,7 @@ export interface Store {
  * Why a store refused a request or failed. `full`, `unavailable` and `other` may be temporary: the call is retried.
  * With `stale`, `closed` and `noTurn` the writer no longer owns the turn, and stops.
  */
-export type StoreErrorKind =
+export type StoreErrorCode =
   | "stale"
   | "busy"
   | "exists"
@@ -71,17 +72,16 @@ export type StoreErrorKind =
   | "damaged"
   | "other";
 
-/** The exception of a store. Nothing has changed. */
-export class StoreError extends Error {
-  override name = "StoreError";
+/** The exception of a store: nothing has changed. Its `code` gives the reason. */
+export class StoreError extends StepwellError {
+  declare readonly code: StoreErrorCode;
 
-  constructor(
-    readonly kind: StoreErrorKind,
-    message: string,
-  ) {
-    super(message);
+  constructor(code: StoreErrorCode, message: string) {
+    super("store", message, "check the store", { code, retryable: TRANSIENT.includes(code) });
   }
 }
+
+const TRANSIENT: readonly StoreErrorCode[] = ["full", "unavailable", "other"];
 
 /** @internal */
 export function storeError(error: unknown): StoreError {
@@ -91,7 +91,7 @@ export function storeError(error: unknown): StoreError {
 }
 
 /** Whether the same call may succeed later. @internal */
-export const isTransient = ({ kind }: StoreError): boolean => ["full", "unavailable", "other"].includes(kind);
+export const isTransient = ({ code }: StoreError): boolean => TRANSIENT.includes(code);
 
 /** Whether the writer no longer owns the turn. @internal */
-export const isLost = ({ kind }: StoreError): boolean => ["stale", "closed", "noTurn"].includes(kind);
+export const isLost = ({ code }: StoreError): boolean => ["stale", "closed", "noTurn"].includes(code);

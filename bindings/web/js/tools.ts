@@ -1,11 +1,14 @@
 // The app's code: tools, and the functions that ask the user about them.
 
+import { words, wrong } from "./error.js";
 import { type Content, ContentPart, partsOf } from "./media.js";
-import { wrong } from "./module.js";
+import { jsonSchemaOf, readBy, type StandardSchema } from "./output.js";
 import type { Json, Question, ToolDefinition, ToolInvocation, UserAnswer } from "./types.js";
 
 /** The context of a tool's call, in addition to the arguments. */
-export interface ToolContext {
+export interface ToolContext<Deps = unknown> {
+  /** What the run was given for its tools: the user, a database. */
+  deps: Deps;
   /** Is aborted when the result is no longer wanted: the turn was cancelled, or the tool took too long. */
   signal: AbortSignal;
   /** The call: its id, the thread, the turn, the run and the attempt. */
@@ -27,21 +30,38 @@ export interface ToolContext {
   ask(question: Question | string): Promise<UserAnswer>;
 }
 
+/** A JSON Schema. */
+export type JsonSchema = { [name: string]: Json };
+
 /**
  * A tool with its code. The model is shown the result of `execute`: text unchanged, media as media (`image` and the
  * like, an array with some, `Parts`), anything else as JSON, nothing as `null`. An exception is this tool's own: the
  * model is informed, and the turn continues. Arguments fit `parameters` before `execute` is called.
  */
-export interface Tool extends ToolDefinition {
-  execute(args: any, context: ToolContext): unknown;
+export interface Tool<Deps = unknown> extends Omit<ToolDefinition, "parameters"> {
+  /** The type of the arguments: a JSON Schema, or a type of Zod or of another library of Standard Schema. */
+  parameters?: JsonSchema | StandardSchema<unknown>;
+  execute: (args: any, context: ToolContext<Deps>) => unknown;
 }
+
+/** A tool whose arguments have a type. */
+export interface TypedTool<Args, Deps> extends Omit<ToolDefinition, "parameters"> {
+  parameters?: StandardSchema<Args> | JsonSchema;
+  execute: (args: Args, context: ToolContext<Deps>) => unknown;
+}
+
+/**
+ * Returns the tool unchanged: the arguments of its `execute` have the type of its `parameters`, if those are a type of
+ * Zod or of another library of Standard Schema.
+ */
+export const tool = <Args = any, Deps = unknown>(tool: TypedTool<Args, Deps>): Tool<Deps> => tool as Tool<Deps>;
 
 /** Thrown by a tool to inform the model why it could not do its work. */
 export class ToolError extends Error {
   override name = "ToolError";
 }
 
-/** Thrown by a tool that has begun something whose result comes later, in minutes or days, by `Turn.finishCall`. */
+/** Thrown by a tool that has begun something whose result comes later, in minutes or days, by `Turn.resolveCall`. */
 export class Deferred extends Error {
   override name = "Deferred";
 }
@@ -71,13 +91,31 @@ export type Approver = (invocation: ToolInvocation, context: { signal: AbortSign
 export type Answerer = (question: Question, context: { signal: AbortSignal; invocation: ToolInvocation }) => Json | undefined | Promise<Json | undefined>;
 
 /** The tools, by the names that the model calls them by. Throws if one has no code. @internal */
-export function toolsByName(tools: readonly Tool[]): Map<string, Tool> {
+export function toolsByName(tools: readonly Tool<any>[]): Map<string, Tool<any>> {
   if (!Array.isArray(tools)) throw wrong("`tools` is no array", "give an array of tools, with their code");
   tools.forEach((tool: Partial<Tool> | null | undefined, at) => {
     if (typeof tool?.execute !== "function") throw wrong(`\`tools[${at}]\` has no code`, "give it an `execute`, a function");
   });
   return new Map(tools.map((tool) => [tool.name, tool]));
 }
+
+/** The tool without its code. @internal */
+export function definitionOf({ execute: _, parameters, ...definition }: Tool<any>): ToolDefinition {
+  if (parameters === undefined) return definition;
+  return { ...definition, parameters: isStandard(parameters) ? jsonSchemaOf(parameters, "of the arguments") : parameters };
+}
+
+/** The arguments as the tool's code takes them. Throws a `ToolError` if their type refuses them. @internal */
+export async function argumentsOf({ parameters }: Tool<any>, given: ToolInvocation["arguments"]): Promise<unknown> {
+  if (parameters === undefined || !isStandard(parameters)) return given;
+  try {
+    return await readBy(parameters, given);
+  } catch (error) {
+    throw new ToolError(words(error));
+  }
+}
+
+const isStandard = (type: JsonSchema | StandardSchema<unknown>): type is StandardSchema<unknown> => "~standard" in type;
 
 /** The form in which the model is shown a result. */
 export function shown(result: unknown): string | Json[] {
@@ -87,9 +125,4 @@ export function shown(result: unknown): string | Json[] {
     return partsOf(result.map((each: unknown) => (each instanceof ContentPart ? each : (shown(each) as string))));
   }
   return typeof result === "string" ? result : (JSON.stringify(result) ?? "null");
-}
-
-/** The message of any thrown value. */
-export function words(error: unknown): string {
-  return error instanceof Error ? error.message || error.name : String(error);
 }

@@ -2,7 +2,7 @@
 
 import type { RunMachine } from "./machine.js";
 import type { HttpRequest, Outputs } from "./types.js";
-import { words } from "./tools.js";
+import { words } from "./error.js";
 
 /** The most bytes that are kept of an error's body. */
 const ERROR_BODY = 64 * 1024;

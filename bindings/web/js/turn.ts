@@ -1,19 +1,23 @@
 // A turn: the loop between its machine and the page's code.
 
-import { answer, type Asking } from "./answers.js";
+import { answer } from "./answers.js";
 import { NoInstructions } from "./credentials.js";
-import { Busy, type StoredTurn, type Waiting, type Writer } from "./durable.js";
-import type { Finished } from "./finished.js";
-import { messageOf, type Said } from "./media.js";
+import type { StoredTurn, Writer } from "./durable.js";
+import { misuse, StepwellError } from "./error.js";
+import { EventQueue } from "./event-queue.js";
+import { messageOf, type Prompt } from "./media.js";
 import type { RunMachine } from "./machine.js";
-import { misuse } from "./module.js";
+import { changed, type DeepPartial } from "./output.js";
 import type { Owner } from "./owner.js";
+import { type Ended, resultOf, type TurnResult } from "./result.js";
 import type { Setup } from "./setup.js";
 import { busy, noInstructions, notStored } from "./session.js";
-import type { CallKey, ContextMessage, Effect, Interrupt, Json, Message, Outcome, Outputs, Problem, ResumeEntry, RunEvent, TokenUsage, ToolFailureKind, UserAnswer } from "./types.js";
+import type { CallKey, ContextMessage, Effect, Interrupt, Json, Message, Outcome, Outputs, ResumeEntry, RunEvent, TokenUsage, ToolFailureKind, UserAnswer } from "./types.js";
 import { StoreError } from "./store.js";
+import type { Asking } from "./tool-calls.js";
 import { shown, type Tool } from "./tools.js";
 import { stream } from "./transport.js";
+import { Busy, Stopped, type Waiting } from "./waiting.js";
 
 /** `setTimeout` fires at once for a longer delay. */
 const LONGEST_WAIT = 2 ** 31 - 1;
@@ -36,12 +40,13 @@ export interface Run {
 /** The parts of its agent that a turn needs. @internal */
 export interface Host {
   setup: Setup;
-  owner: Pick<Owner, "holds" | "goOn">;
+  /** The turn's hold on its thread in a registry; absent without one, or as long as the turn waits for another. */
+  owner: Pick<Owner, "holds" | "goOn" | "complete"> | undefined;
   isRevived: boolean;
   /** The tools of this turn only. */
-  tools: Map<string, Tool>;
+  tools: Map<string, Tool<any>>;
   /** Called when the turn is over; without a machine if it did not begin. */
-  over(finished: Finished, machine?: RunMachine): void;
+  over(ended: Ended, machine?: RunMachine): void;
   /** Called when the turn is released without an end. */
   left(): void;
   /** The conversation before the turn. */
@@ -50,21 +55,21 @@ export interface Host {
   news(): Input[];
 }
 
+const STOPPED = { kind: "cancelled", message: "the turn was stopped", advice: "send the message again if that was not meant", retryable: false } as const;
+
 /**
- * A turn under way: iterate over it for its events, of which `completed` is the last. The turn continues without an
- * iteration; leaving the loop cancels it.
+ * A turn under way: iterate over it for its events, of which `completed` is the last. The loop throws a `StepwellError`
+ * if the answer is incomplete, also if the turn was cancelled. The turn continues without a loop; leaving the loop
+ * cancels it.
  */
-export class Turn implements AsyncIterable<RunEvent> {
+export class Turn<T = string> implements AsyncIterable<RunEvent> {
   #machine: RunMachine | undefined;
   #writer: Writer | undefined;
-  #events: RunEvent[] = [];
+  #events = new EventQueue();
   /** The event that ends the turn, until its end is stored. */
   #last: RunEvent | undefined;
-  /** Whether a loop takes the events. */
-  #isRead = false;
   /** Whether a question of an AG-UI agent came that no loop saw. */
   #isAsked = false;
-  #waiting: (() => void)[] = [];
   #work = new Map<string, AbortController>();
   #calls = new Map<string, CallKey>();
   /** The tools that wait for the user, by their questions. */
@@ -75,7 +80,8 @@ export class Turn implements AsyncIterable<RunEvent> {
   };
   #timer: unknown;
   #outcome: Outcome | undefined;
-  #finished: Finished | undefined;
+  #ended: Ended | undefined;
+  #result: Promise<TurnResult<T>> | undefined;
   #failed: { error: unknown } | undefined;
   #isSuspended = false;
   #trouble: StoreError | undefined;
@@ -94,9 +100,6 @@ export class Turn implements AsyncIterable<RunEvent> {
   /** The turn is over, and the next one may begin. @internal */
   readonly ended = new Promise<void>((end) => (this.#end = end));
 
-  /** What kept the turn from a complete answer, also if it was cancelled. @internal */
-  problem: Problem | undefined;
-
   /** @internal */
   constructor(
     private readonly host: Host,
@@ -108,7 +111,7 @@ export class Turn implements AsyncIterable<RunEvent> {
     this.signal?.addEventListener("abort", this.cancel);
     if (this.signal?.aborted) this.cancel();
     try {
-      const warn = (message: string) => this.#show({ type: "warning", message });
+      const warn = (message: string) => this.#events.add({ type: "warning", message });
       const trouble = (error: StoreError | undefined) => (this.#trouble = error);
       const run = make({ warn, trouble, signal: this.#stop.signal });
       if (run instanceof Promise) run.then((run) => this.#start(run), (error) => this.#notBegun(error));
@@ -132,10 +135,9 @@ export class Turn implements AsyncIterable<RunEvent> {
    * Returns a turn that did not begin, because another one of its thread is under way. It has nothing of the
    * conversation, which may be another user's. @internal
    */
-  static refused(setup: Setup): Turn {
-    const owner = { holds: () => true, goOn: () => true };
+  static refused(setup: Setup): Turn<any> {
     const nothing = () => {};
-    const turn = new Turn({ setup, owner, isRevived: false, tools: new Map(), over: nothing, left: nothing, messages: () => [], news: () => [] });
+    const turn = new Turn({ setup, owner: undefined, isRevived: false, tools: new Map(), over: nothing, left: nothing, messages: () => [], news: () => [] });
     turn.begin(() => Promise.reject(new Busy()));
     return turn;
   }
@@ -148,14 +150,17 @@ export class Turn implements AsyncIterable<RunEvent> {
       outcome = notStored(error.message);
     } else if (error instanceof NoInstructions) outcome = noInstructions(error.message);
     else if (error instanceof Busy) outcome = busy();
+    else if (error instanceof Stopped) outcome = { outcome: "cancelled", problem: STOPPED };
     else return this.#break(error);
-    this.problem = outcome.problem;
-    this.#last = { type: "completed", outcome };
-    this.#finish({ outcome, text: "", messages: this.host.messages(), usage: {}, hops: 0 });
+    const { kind, message, advice, retryable } = outcome.problem!;
+    const says = error instanceof Busy ? "wait for the turn, or say what happens instead: `whenBusy`" : advice;
+    this.#failed = { error: new StepwellError(kind, message, says, { retryable, ...(error instanceof StoreError && { code: error.code, cause: error }) }) };
+    this.host.over({ outcome, fullText: "", messages: this.host.messages(), usage: {}, hops: 0 });
+    this.#close();
   }
 
   get #isOver(): boolean {
-    return this.#finished !== undefined || this.#failed !== undefined || this.#isSuspended;
+    return this.#ended !== undefined || this.#failed !== undefined || this.#isSuspended;
   }
 
   /** Whether the turn neither has ended nor is being stopped. @internal */
@@ -163,50 +168,70 @@ export class Turn implements AsyncIterable<RunEvent> {
     return !this.#isOver && !this.#stop.signal.aborted && !this.#outcome;
   }
 
-  /** The events. One loop at a time takes them; elsewhere, wait for the end by `finish`. */
-  async *[Symbol.asyncIterator](): AsyncGenerator<RunEvent, void, void> {
-    if (this.#isRead) throw misuse("another loop takes the events of this turn", "read them in one loop, and wait for the end elsewhere by `turn.finish()`");
-    this.#isRead = true;
-    try {
-      for (;;) {
-        const event = this.#events.shift();
-        if (event) yield event;
-        else if (this.#failed) throw this.#failed.error;
-        else if (this.#finished || this.#isSuspended) return;
-        else await this.#news();
-      }
-    } finally {
-      this.#isRead = false;
-      this.cancel();
-      this.#wake();
-    }
+  /** The events. One loop at a time takes them; elsewhere, wait for the end by `result`. */
+  [Symbol.asyncIterator](): AsyncGenerator<RunEvent, void, void> {
+    const hasEnded = () => {
+      if (this.#failed) throw this.#failed.error;
+      return this.#isOver;
+    };
+    return this.#events.read(hasEnded, this.cancel);
   }
 
-  /** Waits until there are events, the turn is over, or a loop over it has ended. */
-  #news(): Promise<void> {
-    return new Promise((wake) => this.#waiting.push(wake));
+  /** What the model says, as it comes; a loop like that over the events, which it replaces. */
+  get textStream(): AsyncIterable<string> {
+    return this.#texts();
   }
 
-  #wake(): void {
-    for (const wake of this.#waiting.splice(0)) wake();
+  async *#texts(): AsyncGenerator<string, void, void> {
+    for await (const event of this) if (event.type === "TEXT_MESSAGE_CONTENT") yield event.delta;
   }
 
   /**
-   * Waits for the end, and returns the turn however it ended, also while a loop reads its events. Without a loop,
-   * events are dropped, and questions of an AG-UI agent are not shown to the user: the agent is informed that there is
-   * no answer, and if it asks again, the turn is cancelled.
+   * What is certain so far of a typed answer, each time that more is; no value is checked yet. A loop like that over the
+   * events, which it replaces.
    */
-  async finish(): Promise<Finished> {
+  get partialOutputStream(): AsyncIterable<DeepPartial<T>> {
+    return this.#partials();
+  }
+
+  async *#partials(): AsyncGenerator<DeepPartial<T>, void, void> {
+    let partial: Json = null;
+    for await (const event of this) {
+      if (event.type !== "partialOutput") continue;
+      partial = event.changes.reduce(changed, partial);
+      yield partial as DeepPartial<T>;
+    }
+  }
+
+  /**
+   * The turn's result, once it is over, also while a loop reads its events. Throws the `StepwellError` of a turn whose
+   * answer is incomplete. Without a loop, events are dropped, and questions of an AG-UI agent are not shown to the user:
+   * the agent is informed that there is no answer, and if it asks again, the turn is cancelled.
+   */
+  get result(): Promise<TurnResult<T>> {
+    if (!this.#result) {
+      this.#result = this.#finish();
+      // A loop that throws first is no reason for an error that is not handled.
+      this.#result.catch(() => {});
+    }
+    return this.#result;
+  }
+
+  async #finish(): Promise<TurnResult<T>> {
     // A loop that begins at the same time comes first.
     await undefined;
     while (!this.#isOver) {
-      if (!this.#isRead) this.#events.splice(0).forEach((event) => this.#decline(event));
-      if (!this.#isOver) await this.#news();
+      if (!this.#events.isRead) this.#events.takeAll().forEach((event) => this.#decline(event));
+      if (!this.#isOver) await this.#events.news();
     }
     await this.ended;
     if (this.#failed) throw this.#failed.error;
-    if (this.#finished) return this.#finished;
-    throw misuse("the turn was suspended", "go on with it by `Agent.revive`");
+    if (!this.#ended) throw misuse("the turn was suspended", "continue it by `revive` of its conversation");
+    const result = resultOf(this.#ended);
+    const { read } = this.host.setup;
+    const { output } = this.#ended;
+    const value = output === undefined ? result.text : read ? await read(output) : output;
+    return { output: value as T, ...result };
   }
 
   /** Answers a question that no loop sees. */
@@ -231,7 +256,7 @@ export class Turn implements AsyncIterable<RunEvent> {
   }
 
   /** Supplies the result of a deferred tool call, or of one that still runs, by the provider's id for it. */
-  finishCall(toolCallId: string, result: unknown): void {
+  resolveCall(toolCallId: string, result: unknown): void {
     this.#say((machine) => machine.toolFinished(this.#awaited(toolCallId), shown(result), this.host.setup.clock.now()));
   }
 
@@ -241,11 +266,11 @@ export class Turn implements AsyncIterable<RunEvent> {
   }
 
   /**
-   * Sends a message during the turn, without stopping it, as `Agent.send`. Returns the message's id. `steeringTaken`
+   * Sends a message during the turn, without stopping it. Returns the message's id. `steeringTaken`
    * reports that it is in the conversation, `steeringRefused` returns it.
    */
-  steer(said: Said): string {
-    const message = messageOf(crypto.randomUUID(), said);
+  steer(prompt: Exclude<Prompt, null>): string {
+    const message = messageOf(crypto.randomUUID(), prompt);
     this.#say((machine) => machine.steer(message, this.host.setup.clock.now()));
     return message.id;
   }
@@ -261,7 +286,7 @@ export class Turn implements AsyncIterable<RunEvent> {
   }
 
   /**
-   * The current conversation in the middle of the turn: AG-UI messages, oldest first. The agent has the one after it.
+   * The current conversation in the middle of the turn: AG-UI messages, oldest first. Each read copies all of it.
    */
   get messages(): Message[] {
     return this.#running.messages;
@@ -272,7 +297,7 @@ export class Turn implements AsyncIterable<RunEvent> {
     return this.#running.sharedState;
   }
 
-  /** What the turn has cost so far, over all its hops. `finish` has the final cost. */
+  /** What the turn has cost so far, over all its hops. `result` has the final cost. */
   get usage(): TokenUsage {
     return this.#running.usage;
   }
@@ -295,13 +320,8 @@ export class Turn implements AsyncIterable<RunEvent> {
     return this.#revivedFrom;
   }
 
-  /** How the turn ended, once it has. A cancelled turn has no `problem`. */
-  get outcome(): Outcome | undefined {
-    return this.#finished?.outcome;
-  }
-
   /**
-   * Returns the turn as text, for `Agent.revive`, in this page or a later one. The text holds no key. Prefer `rested`.
+   * Returns the turn as text, for `revive` of its conversation, in this page or a later one. The text holds no key. Prefer `rested`.
    */
   get snapshot(): string {
     return this.#running.snapshot();
@@ -321,7 +341,7 @@ export class Turn implements AsyncIterable<RunEvent> {
   }
 
   /**
-   * Releases the turn without ending it, and returns it as text for `Agent.revive`, in this page or a later one. The
+   * Releases the turn without ending it, and returns it as text for `revive` of its conversation, in this page or a later one. The
    * turn's stream is closed, its tools are stopped, and its events end: best done once it has `rested`. The turn keeps
    * the thread until it is revived or a message is sent on the thread; until then the conversation has nothing of the
    * turn. What the user typed and the turn had not taken is dropped.
@@ -363,7 +383,7 @@ export class Turn implements AsyncIterable<RunEvent> {
 
   /** Whether the turn should continue. A turn that has lost its thread stops itself. */
   get #counts(): boolean {
-    if (!this.#isOver && !this.#stop.signal.aborted && !this.host.owner.holds()) this.cancel();
+    if (!this.#isOver && !this.#stop.signal.aborted && this.host.owner?.holds() === false) this.cancel();
     return !this.#stop.signal.aborted;
   }
 
@@ -410,15 +430,6 @@ export class Turn implements AsyncIterable<RunEvent> {
     }
   }
 
-  #show(event: RunEvent): void {
-    const last = this.#events.at(-1);
-    // Of what nobody has taken yet, the last that a tool says of itself counts.
-    const isSaid = event.type === "toolProgress" || event.type === "toolPartialResult";
-    if (isSaid && last?.type === event.type && last.toolCallId === event.toolCallId) this.#events.pop();
-    this.#events.push(event);
-    this.#wake();
-  }
-
   #carryOut(machine: RunMachine, { events, effects, wakeAtMs }: Outputs): void {
     const { clock } = this.host.setup;
     this.#journal(machine, machine.takeJournal());
@@ -431,19 +442,19 @@ export class Turn implements AsyncIterable<RunEvent> {
     for (const event of events) {
       if (event.type === "toolCallUpdate") this.#calls.set(event.toolCallId, event.call);
       // The run that took the thread over keeps it: this turn stops.
-      if (event.type === "hopStarted" && !this.host.owner.goOn()) queueMicrotask(this.cancel);
-      if (event.type === "completed") this.#last = { ...event, outcome: this.#calm(event.outcome) };
-      else this.#show(event);
+      if (event.type === "hopStarted" && this.host.owner?.goOn() === false) queueMicrotask(this.cancel);
+      if (event.type === "completed") this.#last = event;
+      else this.#events.add(event);
     }
     // A turn that ends reports it; one that was over before reports nothing. Not with each chunk: the question is a
     // call in JSON.
-    if (this.#last || events.length === 0) this.#outcome ??= machine.outcome && this.#calm(machine.outcome);
+    if (this.#last || events.length === 0) this.#outcome ??= machine.outcome ?? undefined;
     if (this.#outcome) {
       // The last write is stored first.
       if ([...this.#work.keys()].some(isWrite)) return;
-      const { shownText: text, messages, usage, hop, output } = machine;
+      const { shownText: fullText, messages, usage, hop, output } = machine;
       this.#journal(machine, machine.endJournal());
-      return this.#finish({ outcome: this.#outcome, text, messages, usage, hops: hop + 1, ...(output === null ? {} : { output }) });
+      return this.#conclude({ outcome: this.#outcome, fullText, messages, usage, hops: hop + 1, ...(output === null ? {} : { output }) });
     }
     if (this.#rested.length > 0 && machine.isResting) {
       const snapshot = machine.snapshot();
@@ -451,16 +462,15 @@ export class Turn implements AsyncIterable<RunEvent> {
     }
   }
 
-  /** A cancelled turn has ended as requested: that is a problem only for a caller that waits for a complete answer. */
-  #calm({ problem, ...outcome }: Outcome): Outcome {
-    this.problem = problem;
-    return problem === undefined || outcome.outcome === "cancelled" ? outcome : { ...outcome, problem };
-  }
-
-  #finish(finished: Finished): void {
-    this.#finished = finished;
-    this.host.over(finished, this.#machine);
-    if (this.#last) this.#events.push(this.#last);
+  #conclude(ended: Ended): void {
+    const { problem } = ended.outcome;
+    if (problem) {
+      const { kind, message, advice, retryable, status } = problem;
+      const { provider } = this.host.setup.config;
+      this.#failed = { error: new StepwellError(kind, message, advice, { provider, status, retryable, result: { output: undefined, ...resultOf(ended) } }) };
+    } else if (this.#last) this.#events.add(this.#last);
+    this.#ended = ended;
+    this.host.over(ended, this.#machine);
     this.#close();
   }
 
@@ -471,7 +481,7 @@ export class Turn implements AsyncIterable<RunEvent> {
     this.#work.clear();
     this.#begin();
     this.#end();
-    this.#wake();
+    this.#events.wake();
     // Not within a call of the machine.
     queueMicrotask(() => this.#machine?.free());
   }

@@ -1,26 +1,23 @@
 // The types that are not those of the library's own shapes.
 
+import type { KnownProvider } from "./model.js";
+
 export type * from "./shapes.js";
 
 /** Any JSON. */
 export type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 
 /** The name of a provider: one that Stepwell knows, or a custom one of `providers`. */
-export type Provider =
-  | "ag-ui"
-  | "anthropic"
-  | "cohere"
-  | "fireworks"
-  | "gemini"
-  | "groq"
-  | "mistral"
-  | "nvidia"
-  | "ollama"
-  | "openai"
-  | "openai-compatible"
-  | "openrouter"
-  | "together"
-  | (string & {});
+export type Provider = KnownProvider | (string & {});
+
+/** What happens to a turn that begins while another turn of its conversation is under way. */
+export type WhenBusy =
+  /** The new turn fails at once with an error of the kind `busy`, and the other one continues. */
+  | "error"
+  /** The other turn is cancelled, and the new one continues from where it stopped. */
+  | "cancel"
+  /** The new turn begins when the other one is over. */
+  | "queue";
 
 /** The optional fields of every AG-UI message. Fields that are not named here are kept, too. */
 interface MessageFields {
@@ -86,16 +83,3 @@ export type MediaSource =
 
 /** A part of a user's message, or of a tool's result, in AG-UI's form. */
 export type Part = { type: "text"; text: string } | { type: MediaKind; source: MediaSource; metadata?: Json };
-
-/**
- * The error of a refused call; its message is the reason and the advice. What goes wrong within a turn is no error of a
- * call, but the turn's outcome.
- */
-export interface StepwellError extends Error {
-  name: "StepwellError";
-  kind: "configuration" | "invalidArgument" | "misuse" | "snapshot" | "stale" | "store";
-  /** What went wrong. */
-  reason: string;
-  /** What to do about it. */
-  advice: string;
-}

@@ -11,6 +11,7 @@ import * as esbuild from "esbuild";
 import { chromium } from "playwright-core";
 import * as vite from "vite";
 import webpack from "webpack";
+import { size } from "./size.mjs";
 
 const [folder, given, executablePath, model] = process.argv.slice(2);
 const place = resolve(given);
@@ -79,7 +80,7 @@ async function said(browser, address) {
 }
 
 install();
-const wrong = [];
+const wrong = await size(app);
 const test = spawnSync(process.execPath, ["--test", "scenario.test.js"], { cwd: app, encoding: "utf8" });
 if (test.status !== 0) wrong.push(`the app's own test: ${test.stdout}${test.stderr}`);
 const { render } = await import(pathToFileURL(join(app, "render.js")));

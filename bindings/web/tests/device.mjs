@@ -1,6 +1,6 @@
 // What the browser says of the device, as it is when an agent begins to follow it.
 
-import { answer, clock, config, says } from "./agent.mjs";
+import { answer, clock, model, says } from "./agent.mjs";
 
 /** What is wrong. */
 export async function device({ Agent }) {
@@ -19,9 +19,9 @@ export async function device({ Agent }) {
     };
     const takeBack = given("navigator", { onLine: false });
     // Nothing fires but the pauses between tries.
-    const agent = new Agent({ ...config, fetch, clock: clock() });
+    const agent = new Agent({ model, fetch, clock: clock() });
     const stop = agent.followDevice();
-    const turn = agent.send("Hello");
+    const turn = agent.stream("Hello");
     const types = [];
     for await (const { type } of turn) {
       types.push(type);
@@ -29,7 +29,7 @@ export async function device({ Agent }) {
       isOnline = true;
       agent.networkAvailable();
     }
-    const { text } = await turn.finish();
+    const { text } = await turn.result;
     check(`a page that is offline at the start waits: ${types}`, types.includes("waitingForNetwork") && !types.includes("retrying") && text === "Hi.");
     stop();
     takeBack();
@@ -37,10 +37,10 @@ export async function device({ Agent }) {
   {
     const target = new EventTarget();
     const takeBack = given("document", Object.assign(target, { visibilityState: "hidden" }));
-    const agent = new Agent({ ...config, device: { background: "cancel" }, fetch: async () => answer(says("Hi.")), clock: clock() });
+    const agent = new Agent({ model, device: { background: "cancel" }, fetch: async () => answer(says("Hi.")), clock: clock() });
     const stop = agent.followDevice();
-    const { outcome } = await agent.send("Hello").finish();
-    check(`a page that is hidden at the start: ${JSON.stringify(outcome)}`, outcome.outcome === "cancelled");
+    const error = await agent.run("Hello").catch((error) => error);
+    check(`a page that is hidden at the start: ${error}`, error.kind === "cancelled");
     stop();
     takeBack();
   }

@@ -1,11 +1,11 @@
-// The first program of README, and what is to become of it when all is well, and when it is not.
+// The first program of README for a page, and what is to become of it when all is well, and when it is not.
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
 const readme = readFileSync(join(import.meta.dirname, "../README.md"), "utf8");
 /** As the page shows it. */
-export const program = /```js\n(.*?)```/s.exec(readme)[1];
+export const program = /from here -->\n```js\n(.*?)```/s.exec(readme)[1];
 const started = { type: "RUN_STARTED", threadId: "thread-1", runId: "r" };
 const finished = { type: "RUN_FINISHED", threadId: "thread-1", runId: "r" };
 const run = (...events) => [started, ...events, finished].map((event) => `data: ${JSON.stringify(event)}\n\n`).join("");

@@ -5,12 +5,12 @@ import { cases, program } from "./first_program_cases.mjs";
 
 const AsyncFunction = (async () => {}).constructor;
 const source = program.slice(program.indexOf("await init();") + "await init();".length);
-const setUp = ["Agent", "document", "confirm", "prompt", "addEventListener"];
+const setUp = ["Agent", "agUi", "document", "confirm", "prompt", "addEventListener"];
 
 /** Lets all that is ready happen. */
 const settled = () => new Promise((done) => setImmediate(done));
 
-async function play({ Agent }, name, { answers, dialogs = [], stops, shows, sends, sent }) {
+async function play({ Agent, agUi }, name, { answers, dialogs = [], stops, shows, sends, sent }) {
   const wrong = [];
   const said = [...dialogs];
   const bodies = [];
@@ -30,7 +30,7 @@ async function play({ Agent }, name, { answers, dialogs = [], stops, shows, send
     const headers = { "content-type": "text/event-stream", ...answer.headers };
     return Promise.resolve(new Response(answer.body, { status: answer.status, headers }));
   };
-  const program = new AsyncFunction(...setUp, source)(Agent, document, ask, ask, listen);
+  const program = new AsyncFunction(...setUp, source)(Agent, agUi, document, ask, ask, listen);
   program.catch((error) => wrong.push(`${name}: ${error}`));
   // Its request goes out.
   await settled();

@@ -1,9 +1,9 @@
 // Hooks: the page's code looks at requests, answers and tools, changes them, or refuses them; under Node and in a page.
 
-import { answer, calls, config, says } from "./agent.mjs";
+import { answer, calls, ended, model, says } from "./agent.mjs";
 
 /** What is wrong. */
-export async function hooks({ Agent, HookRefusal, TurnError }) {
+export async function hooks({ Agent, HookRefusal, StepwellError }) {
   const wrong = [];
   const check = (what, holds) => holds || wrong.push(`hooks: ${what}`);
   const agent = (bodies, hooks) => {
@@ -13,7 +13,7 @@ export async function hooks({ Agent, HookRefusal, TurnError }) {
       return answer(bodies.shift());
     };
     const work = { name: "work", description: "Works.", execute: ({ to }) => `for ${to}` };
-    return { requests, agent: new Agent({ ...config, fetch, tools: [work], hooks }) };
+    return { requests, agent: new Agent({ model, fetch, tools: [work], hooks }) };
   };
   {
     const said = [];
@@ -25,7 +25,7 @@ export async function hooks({ Agent, HookRefusal, TurnError }) {
       afterAnswer: ({ text }) => void said.push(text),
     };
     const { agent: one, requests } = agent([calls("work", '{"to":"Eve"}'), says("Yes.")], [redact]);
-    const { text, messages } = await one.sendAndWait("A secret");
+    const { text, messages } = await one.run("A secret");
     check("it goes on", text === "Yes." && said.join() === "Yes." && messages[0].content === "A secret");
     check("a request is changed", requests[0][0].content === "***");
     check("a call and its result are changed", requests[1].at(-1).content === "for Bob");
@@ -39,19 +39,21 @@ export async function hooks({ Agent, HookRefusal, TurnError }) {
       afterAnswer: () => Promise.reject(new HookRefusal("it tells the secret")),
     };
     const { agent: one, requests } = agent([calls("work"), says("The secret.")], [guard]);
-    const turn = one.send("Hello");
+    const turn = one.stream("Hello");
     const refused = [];
-    for await (const event of turn) if (event.type === "hookRefused") refused.push(event.reason);
+    await (async () => {
+      for await (const event of turn) if (event.type === "hookRefused") refused.push(event.reason);
+    })().catch(() => {});
     check(`refusals are events: ${refused}`, refused.join() === "not from here,it tells the secret");
-    const { outcome } = await turn.finish();
-    check("and outcomes", outcome.failure?.failure === "refusedByHook" && outcome.failure.hook === "guard");
+    const { kind, message } = await ended(turn);
+    check(`and an error: ${message}`, kind === "refused" && message.includes("guard"));
     check("the model is told", requests[1].at(-1).content.includes("the call was not run: not from here"));
   }
   {
     const broken = { name: "broken", beforeRequest: () => Promise.reject(new Error("no such table")) };
     const { agent: one, requests } = agent([], [broken]);
-    const failed = await one.sendAndWait("Hello").catch((error) => error);
-    check(`what throws: ${failed}`, failed instanceof TurnError && failed.problem.kind === "refusedByHook" && /broken.*no such table/.test(failed.message));
+    const failed = await one.run("Hello").catch((error) => error);
+    check(`what throws: ${failed}`, failed instanceof StepwellError && failed.kind === "refused" && /broken.*no such table/.test(failed.message));
     check("nothing is sent", requests.length === 0);
     let twice;
     try {
@@ -59,7 +61,7 @@ export async function hooks({ Agent, HookRefusal, TurnError }) {
     } catch (error) {
       twice = error;
     }
-    check("two of one name", twice?.kind === "configuration");
+    check("two of one name", twice?.code === "configuration");
   }
   return wrong;
 }

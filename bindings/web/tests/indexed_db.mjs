@@ -6,8 +6,9 @@ const prepare = async () => {
   const { IndexedDbStore } = await import("stepwell/indexed-db");
   const { storeContract } = await import("/tests/store_contract.mjs");
   const store = await IndexedDbStore.open("app");
-  const agent = (fetch) =>
-    new stepwell.Agent({ provider: "openai-compatible", model: "model", baseUrl: "http://localhost/v1", threadId: "diary", store, fetch });
+  const model = stepwell.openaiCompatible("model", { baseUrl: "http://localhost/v1" });
+  const agent = (fetch) => new stepwell.Agent({ model, store, fetch });
+  const diary = (fetch) => agent(fetch).conversation("diary");
   /** Says this and then nothing, until the request is aborted. */
   const stalling = (content) => async (_, { signal }) => {
     const body = new ReadableStream({
@@ -22,7 +23,7 @@ const prepare = async () => {
     const body = `data: ${JSON.stringify({ choices: [{ delta: { content }, finish_reason: "stop" }] })}\n\ndata: [DONE]\n\n`;
     return new Response(body, { headers: { "content-type": "text/event-stream" } });
   };
-  globalThis.app = { stepwell, store, agent, stalling, says, contract: () => storeContract(store, stepwell) };
+  globalThis.app = { stepwell, store, agent, diary, stalling, says, contract: () => storeContract(store, stepwell) };
 };
 
 /** What is wrong. */
@@ -39,8 +40,8 @@ export async function indexedDb(browser, address) {
   const first = await opened();
   wrong.push(...(await first.evaluate(() => app.contract())));
   await first.evaluate(async () => {
-    const turn = app.agent(() => new Promise(() => {})).send("Hello");
-    await turn.begun;
+    app.turn = app.diary(() => new Promise(() => {})).stream("Hello");
+    await app.turn.begun;
   });
   const second = await opened();
   const whileItLives = await second.evaluate(async () => (await app.agent().recover()).length);
@@ -52,7 +53,7 @@ export async function indexedDb(browser, address) {
     await navigator.locks.request(`stepwell:${owner}`, () => {});
     const agent = app.agent(app.says("Hi."));
     const [{ key, turn }] = await agent.recover();
-    const { text } = await turn.finish();
+    const { text } = await turn.result;
     const { status } = await app.store.turn(key);
     const [{ title }] = await app.store.threads();
     return [text, status, title];
@@ -69,7 +70,7 @@ async function twoTabs(first, second) {
   const wrong = [];
   const check = (what, holds) => holds || wrong.push(`two tabs: ${what}`);
   await first.evaluate(async () => {
-    const turn = app.agent(app.stalling("Half an answer")).send("One");
+    const turn = app.diary(app.stalling("Half an answer")).stream("One");
     app.events = [];
     const shown = new Promise((resolve) => {
       app.read = (async () => {
@@ -77,17 +78,17 @@ async function twoTabs(first, second) {
           app.events.push(event);
           if (event.type === "TEXT_MESSAGE_CONTENT") resolve();
         }
-      })();
+      })().catch(({ kind }) => (app.ended = kind));
     });
     await shown;
   });
-  const refused = await second.evaluate(async () => (await app.agent(app.says("Two.")).send("Two").finish()).outcome.problem?.kind);
+  const refused = await second.evaluate(async () => app.diary(app.says("Two.")).send("Two").catch(({ kind }) => kind));
   check(`the later one is refused: ${refused}`, refused === "busy");
-  const shown = await second.evaluate(async () => (await app.agent(app.says("")).load()).map(({ content }) => content));
+  const shown = await second.evaluate(async () => (await app.diary(app.says("")).load()).map(({ content }) => content));
   check(`what is stored can be shown: ${shown}`, shown.join() === "Hello,Hi.,One");
-  check("the other goes on", await first.evaluate(() => app.events.at(-1).type !== "completed"));
+  check("the other goes on", await first.evaluate(() => app.ended === undefined));
   const { text, stored } = await second.evaluate(async () => {
-    const { text } = await app.agent(app.says("Two.")).send("Two", { whenBusy: "cancel" }).finish();
+    const { text } = await app.diary(app.says("Two.")).send("Two", { whenBusy: "cancel" });
     const turns = await app.store.turns({ thread: "diary" });
     const stored = turns.slice(-2).map(({ status, blocks }) => `${status}: ${blocks.map(({ block }) => block.content.text).join()}`);
     return { text, stored };
@@ -96,8 +97,7 @@ async function twoTabs(first, second) {
   check(`what the other had is stored: ${stored}`, stored.join() === "cancelled: Half an answer,complete: Two.");
   const told = await first.evaluate(async () => {
     await app.read;
-    const { outcome } = app.events.at(-1);
-    return [outcome.outcome, app.events.some(({ type, message }) => type === "warning" && /another page/.test(message))];
+    return [app.ended, app.events.some(({ type, message }) => type === "warning" && /another page/.test(message))];
   });
   check(`the other is told: ${told}`, told.join() === "cancelled,true");
   return wrong;

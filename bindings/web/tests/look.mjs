@@ -13,7 +13,7 @@ const url = "data:image/png;base64,iVBORw0KGgo=";
 
 /** What is wrong. */
 export async function look(stepwell) {
-  const { Agent, audio, document, file, image } = stepwell;
+  const { Agent, audio, document, file, image, openai } = stepwell;
   const wrong = [];
   const check = (what, isRight) => isRight || wrong.push(`media: ${what}`);
   const bodies = [];
@@ -27,15 +27,15 @@ export async function look(stepwell) {
   writeFileSync(picture, png);
   const printed = [];
   const given = { argv: ["node", "look.mjs", picture, "http://localhost/v1"], env: {} };
-  await new AsyncFunction("Agent", "image", "process", "console", program)(Agent, image, given, { log: (line) => printed.push(line) });
+  await new AsyncFunction("Agent", "image", "openai", "process", "console", program)(Agent, image, openai, given, { log: (line) => printed.push(line) });
   check(`look.mjs prints ${printed}`, printed.join() === "A shark.");
   const shown = [{ type: "text", text: "What is this?" }, { type: "image_url", image_url: { url } }];
   check("the picture is sent behind the text", JSON.stringify(bodies[0].messages[0].content) === JSON.stringify(shown));
 
   answers.push(calls("draw"));
   const draw = { name: "draw", description: "Draws.", execute: () => image(png) };
-  const agent = new Agent({ provider: "openai", model: "gpt-4o-mini", baseUrl: "http://localhost/v1", tools: [draw] });
-  await agent.send("Draw").finish();
+  const agent = new Agent({ model: openai("gpt-4o-mini", { baseUrl: "http://localhost/v1" }), tools: [draw] });
+  await agent.run("Draw");
   check("a tool gives a picture", JSON.stringify(bodies.at(-1).messages).includes(url));
 
   for (const [source, type] of [[png.buffer, "image/png"], [new Blob([png], { type: "image/png" }), "image/png"], [new URL(`file://${picture}`), "image/png"], ["https://a/b.jpg", "image/jpeg"], [url, "image/png"]]) {

@@ -11,7 +11,7 @@ export async function policy(browser, address) {
       const stepwell = await import("/package/index.js");
       return stepwell.default().then(
         () => "loaded",
-        ({ kind, advice }) => `${kind}: ${advice}`,
+        ({ code, advice }) => `${code}: ${advice}`,
       );
     });
     await page.unroute("**/strict");

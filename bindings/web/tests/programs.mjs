@@ -35,16 +35,16 @@ export function programs(stepwell) {
   check("the version", /^\d+\.\d+\.\d+$/.test(stepwell.version()));
 
   const unknown = thrown(() => new stepwell.RunMachine({ provider: "nobody" }, "thread-1"));
-  check("an unknown provider is an error", unknown?.kind === "configuration" && unknown instanceof Error);
+  check("an unknown provider is an error", unknown?.code === "configuration" && unknown instanceof Error);
   const misspelled = thrown(() => new stepwell.RunMachine({ ...config, modle: "x" }, "thread-1"));
   check("a name that there is not is an error", misspelled?.message.includes("modle"));
   const circle = {};
   circle.circle = circle;
-  check("what is no JSON is an error", thrown(() => new stepwell.RunMachine(circle, "t"))?.kind === "invalidArgument");
-  check("no snapshot is an error", thrown(() => stepwell.RunMachine.restore("{}", config))?.kind === "snapshot");
+  check("what is no JSON is an error", thrown(() => new stepwell.RunMachine(circle, "t"))?.code === "invalidArgument");
+  check("no snapshot is an error", thrown(() => stepwell.RunMachine.restore("{}", config))?.code === "snapshot");
 
   const machine = new stepwell.RunMachine(config, "thread-1");
-  check("no effect's id is an error", thrown(() => machine.ended("stream"))?.kind === "invalidArgument");
+  check("no effect's id is an error", thrown(() => machine.ended("stream"))?.code === "invalidArgument");
   check("a wrong call is an error with advice", thrown(() => machine.resume([]))?.advice.length > 0);
   check("and changes nothing", machine.state === "idle");
   machine.free();

@@ -6,7 +6,7 @@ export async function storeContract(store, { StoreError }) {
   const check = (what, holds) => holds || wrong.push(`a store: ${what}`);
   const refused = async (what, kind, call) => {
     const error = await call().then(() => undefined, (error) => error);
-    check(`${what}: ${error}`, error instanceof StoreError && error.kind === kind);
+    check(`${what}: ${error}`, error instanceof StoreError && error.code === kind);
   };
   const thread = { server: "", room: "", thread: "contract" };
   const key = (turn) => ({ thread, turn });

@@ -6,7 +6,7 @@ import { answer, calls, says } from "./agent.mjs";
 const AsyncFunction = (async () => {}).constructor;
 
 /** What is wrong. */
-export async function tokens({ Agent }) {
+export async function tokens({ Agent, openai }) {
   const source = readFileSync(new URL("../../../examples/web/tokens.mjs", import.meta.url), "utf8");
   const program = source.replace(/^import .*$/m, "");
   const keys = [];
@@ -16,15 +16,15 @@ export async function tokens({ Agent }) {
     return keys.length === 1 ? answer("{}", { status: 401 }) : answer(says("Oslo."));
   };
   let said = "";
-  const page = [async () => {}, Agent, { argv: ["node", "tokens.mjs", "http://localhost/v1"] }, { log: (text) => (said += text) }];
-  await new AsyncFunction("init", "Agent", "process", "console", program)(...page);
+  const page = [async () => {}, Agent, openai, { argv: ["node", "tokens.mjs", "http://localhost/v1"] }, { log: (text) => (said += text) }];
+  await new AsyncFunction("init", "Agent", "openai", "process", "console", program)(...page);
   globalThis.fetch = before;
   const isRight = said === "Oslo." && keys.join() === "Bearer old,Bearer new" && source.split("\n").length <= 25;
   return isRight ? [] : [`tokens.mjs: ${said}, ${keys}`];
 }
 
 /** What is wrong with the program of `examples/web/guard.mjs`. */
-export async function guard({ Agent, HookRefusal }) {
+export async function guard({ Agent, HookRefusal, openai }) {
   const source = readFileSync(new URL("../../../examples/web/guard.mjs", import.meta.url), "utf8");
   const program = source.replace(/^import .*$/m, "");
   const bodies = [calls("get_secret_number", '{"name":"bob"}'), says("Alice's is 42.")];
@@ -35,8 +35,8 @@ export async function guard({ Agent, HookRefusal }) {
     return answer(bodies.shift());
   };
   let said = "";
-  const page = [async () => {}, Agent, HookRefusal, { argv: ["node", "guard.mjs", "http://localhost/v1"] }, { log: (text) => (said += text) }];
-  await new AsyncFunction("init", "Agent", "HookRefusal", "process", "console", program)(...page);
+  const page = [async () => {}, Agent, HookRefusal, openai, { argv: ["node", "guard.mjs", "http://localhost/v1"] }, { log: (text) => (said += text) }];
+  await new AsyncFunction("init", "Agent", "HookRefusal", "openai", "process", "console", program)(...page);
   globalThis.fetch = before;
   const isRight = said.includes("it tells the number") && requests[1]?.includes("Bob's is his own") && source.split("\n").length <= 25;
   return isRight ? [] : [`guard.mjs: ${said}`];

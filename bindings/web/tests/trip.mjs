@@ -10,7 +10,7 @@ const whole = readFileSync(join(import.meta.dirname, "../../../examples/web/trip
 const program = whole.slice(whole.indexOf("await init();") + "await init();".length);
 
 /** What is wrong. */
-export async function trip({ Agent }) {
+export async function trip({ Agent, openai }) {
   const answers = ['{"city":"Bergen","days":0}', '{"city":"Bergen","days":3}'];
   const bodies = [];
   const { fetch } = globalThis;
@@ -21,7 +21,7 @@ export async function trip({ Agent }) {
   const printed = [];
   const console = { log: (line) => printed.push(line) };
   const process = { argv: ["node", "trip.mjs", "http://localhost/v1"], env: {} };
-  await new AsyncFunction("Agent", "z", "process", "console", program)(Agent, z, process, console);
+  await new AsyncFunction("Agent", "openai", "z", "process", "console", program)(Agent, openai, z, process, console);
   globalThis.fetch = fetch;
   const wrong = [];
   if (printed.join() !== "3 days in Bergen") wrong.push(`trip.mjs prints ${printed}`);

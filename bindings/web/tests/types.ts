@@ -3,7 +3,8 @@
 import wasm from "../../../target/package/web/stepwell_bg.wasm";
 import { IndexedDbStore } from "../../../target/package/web/indexed-db.js";
 import { play, type Played } from "../../../target/package/web/testing.js";
-import init, { Agent, conversationOf, RunMachine, RunRegistry, type DeepPartial, type Effect, type Output, type Outputs, type RunConfig, type RunSource, type StandardSchema, type StepwellError, type Store, type Tool, type Trimmer } from "../../../target/package/web/index.js";
+import { z } from "zod";
+import init, { Agent, agUi, conversationOf, openai, RunMachine, RunRegistry, StepwellError, tool, type AssistantMessage, type DeepPartial, type Effect, type ErrorKind, type Message, type Output, type Outputs, type RunConfig, type RunSource, type StandardSchema, type Store, type Tool, type ToolContext, type Trimmer, type TurnResult } from "../../../target/package/web/index.js";
 
 async function answer(text: string, show: (piece: string) => void): Promise<string> {
   await init();
@@ -48,29 +49,34 @@ async function answer(text: string, show: (piece: string) => void): Promise<stri
 
 async function storedHere(): Promise<string[]> {
   const store = await IndexedDbStore.open("my-app");
-  const agent = new Agent({ provider: "ag-ui", baseUrl: "/agent", threadId: "diary", store, whenBusy: "cancel" });
-  const { messages } = conversationOf(await store.turns(agent.threadKey));
-  const { outcome } = await agent.send("Hello", { whenBusy: "fail" }).finish();
-  if (outcome.outcome === "failed" && outcome.problem?.kind === "busy") return [wasm.slice(1)];
+  const diary = new Agent({ model: agUi("/agent"), store, whenBusy: "cancel" }).conversation("diary");
+  const { messages } = conversationOf(await store.turns(diary.key));
+  try {
+    await diary.send("Hello", { whenBusy: "queue" });
+  } catch (error) {
+    if (error instanceof StepwellError && error.kind === "busy") return [wasm.slice(1)];
+    throw error;
+  }
   return messages.map((message) => (message.role === "user" && typeof message.content === "string" ? message.content : message.role));
 }
 
 async function resumed(store: Store): Promise<string[]> {
-  const agent = new Agent({ provider: "ag-ui", baseUrl: "/agent", store, waitForStore: true });
+  const agent = new Agent({ model: agUi("/agent"), store, waitForStore: true });
   const turns = [];
-  for (const { turn, error } of await agent.recover()) {
-    if (turn) turns.push((await turn.finish()).text);
-    else console.error(error);
+  for (const { turn, conversation, error } of await agent.recover()) {
+    if (turn) turns.push((await turn.result).text);
+    else console.error(conversation.id, error);
   }
   return turns;
 }
 
 async function handedOver(runSource: RunSource, stored: string): Promise<string> {
   const trimContext: Trimmer = async (overflow) => ({ keep: overflow.newest(0.5), summary: "It was long." });
-  const agent = new Agent({ provider: "ag-ui", baseUrl: "/agent", runSource, trimContext, registry: new RunRegistry(stored) });
-  const turn = agent.threadWithHistory({ thread: "diary", room: "kitchen" }, []).start({ runId: "turn-1", text: "Hello" });
-  const event = await agent.nextRegistryEvent();
-  if (event.type === "runStarted") console.log(event.handle.key.thread, turn.stored?.generation, turn.storeTrouble?.kind, turn.usage.inputTokens);
+  const registry = new RunRegistry(stored);
+  const agent = new Agent({ model: agUi("/agent", { headers: { "x-team": "blue" } }), runSource, trimContext, registry });
+  const turn = agent.conversation({ thread: "diary", room: "kitchen" }, { history: [] }).stream("Hello", { turnId: "turn-1" });
+  const event = await registry.nextEvent();
+  if (event.type === "runStarted") console.log(event.handle.key.thread, turn.stored?.generation, turn.storeTrouble?.code, turn.usage.inputTokens);
   return turn.suspend();
 }
 
@@ -96,6 +102,8 @@ void resumed;
 void storedHere;
 void handedOver;
 void typed;
+void deps;
+void negative;
 answer("Hello", console.log).catch((error: StepwellError) => console.error(error.kind, error.advice));
 
 interface Trip {
@@ -105,8 +113,64 @@ interface Trip {
 }
 
 async function typed(agent: Agent, trip: Output<Trip>, schema: StandardSchema<Trip>): Promise<number> {
-  const onPartial = (partial: DeepPartial<Trip>) => console.log(partial.city?.length, partial.stops?.[0]?.name);
-  const { city, days } = await agent.run("Where to?", { output: trip, onPartial });
-  const [first] = await agent.run("And then?", { output: { name: "Trips", schema: { type: "array" }, parse: () => [{ city, days }] } });
-  return first!.days + (await agent.run("At last?", { output: schema })).days;
+  const turn = agent.stream("Where to?", { output: trip });
+  const show = (partial: DeepPartial<Trip>) => console.log(partial.city?.length, partial.stops?.[0]?.name);
+  for await (const partial of turn.partialOutputStream) show(partial);
+  const { city, days } = (await turn.result).output;
+  const { output } = await agent.run("And then?", { output: { name: "Trips", schema: { type: "array" }, parse: () => [{ city, days }] } });
+  const conversation = agent.conversation();
+  return output[0]!.days + (await conversation.send("At last?", { output: schema })).output.days;
+}
+
+const order = tool({
+  name: "order",
+  description: "Orders a parcel.",
+  parameters: z.object({ parcel: z.string() }),
+  execute: ({ parcel }, { deps }: ToolContext<{ user: string }>) => `${parcel} for ${deps.user}`,
+});
+const shop = new Agent({ model: "openai:gpt-5-mini", tools: [order], output: z.object({ city: z.string() }) });
+
+async function deps(): Promise<string> {
+  const { output } = await shop.run("My book, please", { deps: { user: "Ada" } });
+
+  const result: TurnResult<{ city: string }> = await shop.conversation("ada").send("And now?", { deps: { user: "Ada" } });
+  const plain: string = (await new Agent({ model: openai("gpt-5-mini", { baseUrl: undefined }), tools: [ship] }).run("Hello")).output;
+  const calls = result.messages.filter((message): message is AssistantMessage => message.role === "assistant").flatMap(({ toolCalls = [] }) => toolCalls);
+  return output.city + plain + calls[0]?.function.name;
+}
+
+/** What must not compile. */
+async function negative(agent: Agent, message: Message): Promise<unknown[]> {
+  const { output } = await shop.run("My book, please", { deps: { user: "Ada" } });
+  const kind: ErrorKind = "busy";
+  return [
+    // @ts-expect-error The output has no such field.
+    output.town,
+    // @ts-expect-error The output of another run has its own type.
+    (await shop.run("Where to?", { deps: { user: "Ada" }, output: z.object({ days: z.number() }) })).output.city,
+    // @ts-expect-error Without a type it is text.
+    (await agent.run("Hello")).output.city,
+    // @ts-expect-error The tools need the run's `deps`.
+    await shop.run("My book, please"),
+    // @ts-expect-error They are of another type.
+    await shop.run("My book, please", { deps: { user: 7 } }),
+    // @ts-expect-error Those of a conversation too.
+    shop.conversation("ada").stream("My book, please", { deps: {} }),
+    // @ts-expect-error The arguments have no such field.
+    tool({ name: "a", description: "A.", parameters: z.object({ parcel: z.string() }), execute: ({ packet }) => packet }),
+    // @ts-expect-error The tools of one agent agree on `deps`.
+    new Agent<string, { user: number }>({ model: "openai:gpt-5-mini", tools: [order] }),
+    // @ts-expect-error A model has a provider.
+    new Agent({ model: "gpt-5-mini" }),
+    // @ts-expect-error An agent remembers nothing.
+    agent.messages,
+    // @ts-expect-error Not every message has calls.
+    message.toolCalls,
+    // @ts-expect-error There is no such kind.
+    kind === "rate_limit",
+    // @ts-expect-error There is no such option.
+    await agent.run("Hello", { temprature: 0 }),
+    // @ts-expect-error Only a conversation may be busy.
+    await agent.run("Hello", { whenBusy: "cancel" }),
+  ];
 }

@@ -53,12 +53,9 @@ final class Question {
 
 class _ChatPageState extends State<ChatPage> with WidgetsBindingObserver {
   late final _agent = Agent(
-    const RunConfig(
-      provider: 'ag-ui',
-      baseUrl: String.fromEnvironment('AGENT', defaultValue: 'http://127.0.0.1:8000/agent'),
-      // Each message is shown by itself.
-      text: TextOptions(breakAfterTools: false),
-    ),
+    const Model.agUi(String.fromEnvironment('AGENT', defaultValue: 'http://127.0.0.1:8000/agent')),
+    // Each message is shown by itself.
+    text: const TextOptions(breakAfterTools: false),
     tools: [
       Tool('get_time', 'The time on this device.', run: (_) => DateTime.now().toIso8601String()),
     ],
@@ -67,11 +64,12 @@ class _ChatPageState extends State<ChatPage> with WidgetsBindingObserver {
       return answer == null ? const Denied() : const Granted();
     },
   );
+  late final _conversation = _agent.conversation();
   final _input = TextEditingController();
   final _lines = <Line>[];
   final _questions = <Question>[];
   late final StreamSubscription<List<ConnectivityResult>> _network;
-  Turn? _turn;
+  Turn<String>? _turn;
 
   @override
   void initState() {
@@ -107,7 +105,7 @@ class _ChatPageState extends State<ChatPage> with WidgetsBindingObserver {
     final text = _input.text.trim();
     if (text.isEmpty || _turn != null) return;
     _input.clear();
-    final turn = _agent.send(text);
+    final turn = _conversation.stream(text);
     setState(() {
       _lines.add(Line('user-${_lines.length}', Who.user, text));
       _turn = turn;
@@ -117,6 +115,8 @@ class _ChatPageState extends State<ChatPage> with WidgetsBindingObserver {
         if (!mounted) return;
         setState(() => _show(event));
       }
+    } on CancelledException {
+      // As the user wanted.
     } on StepwellException catch (error) {
       if (mounted) setState(() => _notice('$error'));
     }
@@ -174,9 +174,6 @@ class _ChatPageState extends State<ChatPage> with WidgetsBindingObserver {
         _notice('There is no network.');
       case Retrying(:final reason):
         _notice(reason);
-      case TurnCompleted(outcome: Outcome(problem: Problem(:final kind, :final message)))
-          when kind != ProblemKind.stopped:
-        _notice(message);
       default:
         break;
     }

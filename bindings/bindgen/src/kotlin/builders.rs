@@ -1,7 +1,7 @@
-//! Builders of the settings, for Java, which cannot call a constructor that takes unsigned numbers or Kotlin's
-//! durations.
+//! Builders of the settings: the blocks of an agent's builder, such as `limits { … }`, and Java's way to make them, where a
+//! constructor that takes Kotlin's durations cannot be called.
 
-use super::ty;
+use super::{field_ty, ty};
 use crate::model::{Field, ShapeKind, Shapes};
 use askama::Template;
 use heck::ToLowerCamelCase as _;
@@ -21,7 +21,7 @@ const ROOTS: [&str; 5] = [
 #[derive(Template)]
 #[template(path = "Builders.kt", escape = "none")]
 pub(super) struct Builders<'s> {
-    /// The records that Java cannot make, or that have too many arguments, by name.
+    /// The records with settings that may be left out, by name.
     records: Vec<(String, &'s [Field])>,
 }
 
@@ -40,8 +40,7 @@ impl<'s> Builders<'s> {
             let ShapeKind::Record(fields) = &shapes.get(name)?.kind else {
                 continue;
             };
-            let mut types = fields.iter().map(|field| &field.raw_ty);
-            if ROOTS.contains(&name) || types.any(|ty| Signed::new(ty).is_some()) {
+            if fields.iter().any(|field| field.default.is_some()) {
                 records.push((name.to_owned(), &fields[..]));
             }
         }
@@ -49,55 +48,31 @@ impl<'s> Builders<'s> {
     }
 }
 
-/// A type that has another form in Java than in Kotlin.
-struct Signed {
-    ty: &'static str,
-    into: &'static str,
-    is_number: bool,
-    is_optional: bool,
-}
-
-impl Signed {
-    fn new(ty: &Type) -> Option<Self> {
-        let signed = |ty, into, is_number| Self {
-            ty,
-            into,
-            is_number,
-            is_optional: false,
-        };
-        match ty {
-            Type::UInt32 => Some(signed("Int", "toUInt()", true)),
-            Type::UInt64 => Some(signed("Long", "toULong()", true)),
-            Type::Custom { name, .. } if name == "Duration" => {
-                Some(signed("java.time.Duration", "toKotlinDuration()", false))
-            }
-            Type::Optional { inner_type } => {
-                let inner = Self::new(inner_type)?;
-                Some(Self {
-                    is_optional: true,
-                    ..inner
-                })
-            }
-            _ => None,
-        }
+/// Returns whether a field is a time, which has another type in Java, and whether it may be absent.
+fn time(ty: &Type) -> Option<bool> {
+    match ty {
+        Type::Custom { name, .. } if name == "Duration" => Some(false),
+        Type::Optional { inner_type } => time(inner_type).map(|_| true),
+        _ => None,
     }
 }
 
-/// Returns a field's type as a parameter, and the expression of its value.
+/// Returns a field's type as a parameter for Java, and the expression of its value.
 fn parameter(field: &Field, name: &str) -> anyhow::Result<(String, String)> {
-    let Some(signed) = Signed::new(&field.raw_ty) else {
-        return Ok((ty(&field.raw_ty)?, name.to_owned()));
-    };
-    let (mark, dot) = match signed.is_optional {
-        true => ("?", "?."),
-        false => ("", "."),
-    };
-    let check = match signed.is_number {
-        true => format!("{dot}notNegative()"),
-        false => String::new(),
-    };
-    Ok((
-        format!("{}{mark}", signed.ty),
-        format!("{name}{check}{dot}{}", signed.into),
-    ))
+    Ok(match time(&field.raw_ty) {
+        None => (ty(&field.raw_ty)?, name.to_owned()),
+        Some(false) => ("java.time.Duration".to_owned(), format!("{name}.toKotlinDuration()")),
+        Some(true) => ("java.time.Duration?".to_owned(), format!("{name}?.toKotlinDuration()")),
+    })
+}
+
+/// Returns the check of a number that is set, before it is.
+fn check(field: &Field) -> &'static str {
+    match &field.raw_ty {
+        Type::UInt32 | Type::UInt64 => ".notNegative()",
+        Type::Optional { inner_type } if matches!(**inner_type, Type::UInt32 | Type::UInt64) => {
+            "?.notNegative()"
+        }
+        _ => "",
+    }
 }

@@ -14,7 +14,7 @@ import kotlin.time.Duration
 import kotlinx.serialization.json.JsonElement as JsonValue
 ";
 
-/// Edits uniffi's file.
+/// Edits uniffi's file, and reduces it to what an app sees.
 ///
 /// # Errors
 /// An edit does not find its place.
@@ -29,7 +29,7 @@ pub(super) fn edited(generated: &str, errors: &Shapes) -> anyhow::Result<String>
         ensure!(text.contains(from), "uniffi no longer writes `{from}`");
         text = text.replace(from, to);
     }
-    closing(&text)
+    super::surface::reduced(&text)
 }
 
 /// Replacements of plain text.
@@ -150,19 +150,6 @@ fn readable(generated: &str, error: &Shape) -> anyhow::Result<String> {
     Ok(format!("{before}{begin}{base}{lines}{after}"))
 }
 
-/// Makes the closing of an agent end its turns.
-fn closing(generated: &str) -> anyhow::Result<String> {
-    let (class, close) = (
-        "open class Agent: Disposable",
-        "    override fun close() {\n",
-    );
-    let at = generated.find(class).context("there is no class Agent")?;
-    let (before, rest) = generated.split_at(at);
-    ensure!(rest.contains(close), "uniffi no longer writes `{close}`");
-    let closing = format!("{close}        if (!uniffiIsDestroyed) closing()\n");
-    Ok(format!("{before}{}", rest.replacen(close, &closing, 1)))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -233,19 +220,5 @@ sealed class OddException: kotlin.Exception() {
         assert_eq!(readable(text, &error).expect("an exception"), made);
         let silent = text.replace("toString", "words");
         assert!(readable(&silent, &error).is_err());
-    }
-
-    #[test]
-    fn only_an_agent_ends_something_when_it_is_closed() {
-        let close = "    override fun close() {\n        this.destroy()\n    }\n";
-        let text = format!(
-            "open class Turn: Disposable\n{close}open class Agent: Disposable\n{close}{close}"
-        );
-        let made = closing(&text).expect("an agent");
-        assert_eq!(made.matches("closing()").count(), 1);
-        let agent = made.split("open class Agent").nth(1).expect("an agent");
-        assert!(agent.contains(
-            "close() {\n        if (!uniffiIsDestroyed) closing()\n        this.destroy()"
-        ));
     }
 }

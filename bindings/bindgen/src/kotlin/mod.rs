@@ -3,6 +3,8 @@
 
 mod builders;
 mod edits;
+mod split;
+mod surface;
 
 use crate::doc::Style;
 use crate::hidden;
@@ -25,8 +27,16 @@ const STYLE: Style = Style {
 /// The length of a line, in columns.
 const WIDTH: usize = 120;
 
-/// The options that the function `agent` takes as arguments.
-const ARGUMENTS: [&str; 4] = ["provider", "model", "base_url", "key"];
+/// The options that belong to the class `Model`.
+const OF_MODEL: [&str; 7] = [
+    "provider",
+    "model",
+    "api",
+    "base_url",
+    "key",
+    "headers",
+    "providers",
+];
 
 /// Writes the package's generated sources.
 ///
@@ -44,8 +54,16 @@ pub(crate) fn write(library: &Utf8Path, folder: &Utf8Path) -> anyhow::Result<()>
     let file = folder.join("stepwell_ffi.kt");
     hidden::check(library, "kotlin", &file)?;
     let generated = fs::read_to_string(&file).with_context(|| format!("cannot read {file}"))?;
-    let edited = edits::edited(&generated, &Shapes::errors(library)?)?;
-    fs::write(&file, edited).with_context(|| format!("cannot write {file}"))?;
+    let mut errors = Shapes::errors(library)?;
+    // The package has a tree of its own for it.
+    errors.0.remove("TurnError");
+    let edited = edits::edited(&generated, &errors)?;
+    let split::Files { public, insides } = split::files(&edited)?;
+    fs::write(&file, public).with_context(|| format!("cannot write {file}"))?;
+    let inner = folder.join("ffi");
+    fs::create_dir_all(&inner).with_context(|| format!("cannot create {inner}"))?;
+    let file = inner.join("stepwell_ffi.kt");
+    fs::write(&file, insides).with_context(|| format!("cannot write {file}"))?;
     let shapes = &Shapes::read(library)?;
     let options = shapes.options()?;
     crate::write(folder, "AgentOptions.kt", &AgentOptions { options })?;
@@ -79,8 +97,16 @@ fn doc(doc: &str) -> String {
     format!("    /**\n{}     */", lines.collect::<String>())
 }
 
-fn is_argument(field: &Field) -> bool {
-    ARGUMENTS.contains(&&field.name[..])
+fn is_of_model(field: &Field) -> bool {
+    OF_MODEL.contains(&&field.name[..])
+}
+
+/// The record that a block sets, such as `limits { … }`.
+fn block(field: &Field) -> Option<&str> {
+    match &field.raw_ty {
+        Type::Record { name, .. } => Some(name),
+        _ => None,
+    }
 }
 
 /// The type of a field.
@@ -91,8 +117,8 @@ fn field_ty(field: &Field) -> anyhow::Result<String> {
 fn ty(of: &Type) -> anyhow::Result<String> {
     Ok(match of {
         Type::Boolean => "Boolean".to_owned(),
-        Type::UInt32 => "UInt".to_owned(),
-        Type::UInt64 => "ULong".to_owned(),
+        Type::UInt16 | Type::UInt32 => "Int".to_owned(),
+        Type::UInt64 => "Long".to_owned(),
         Type::Float64 => "Double".to_owned(),
         Type::String => "String".to_owned(),
         Type::Record { name, .. } | Type::Enum { name, .. } | Type::Custom { name, .. } => {
@@ -113,7 +139,7 @@ fn default(of: &Field) -> anyhow::Result<String> {
     Ok(match (&of.default, &of.raw_ty) {
         (Some(Default::Nothing), _) => "null".to_owned(),
         (Some(Default::Bool(value)), _) => value.to_string(),
-        (Some(Default::Int(number)), _) => format!("{number}u"),
+        (Some(Default::Int(number)), _) => number.to_string(),
         (Some(Default::Float(number)), _) => number.clone(),
         (Some(Default::Text(text)), _) => format!("{text:?}"),
         (Some(_), Type::Sequence { .. }) => "emptyList()".to_owned(),

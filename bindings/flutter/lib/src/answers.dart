@@ -57,7 +57,7 @@ Outputs _answered(RunMachine machine, String id, Object? value) {
   try {
     return machine.answer(id, value);
   } on StepwellException catch (error) {
-    return machine.decline(id, reason: error.reason);
+    return machine.decline(id, reason: error.message);
   }
 }
 
@@ -81,7 +81,7 @@ Outputs _edited(RunMachine machine, String id, JsonObject arguments) {
   try {
     return machine.approve(id, arguments: arguments);
   } on StepwellException catch (error) {
-    return machine.deny(id, reason: error.reason);
+    return machine.deny(id, reason: error.message);
   }
 }
 
@@ -100,7 +100,7 @@ Future<Answer> createRun(RunSource? source, CreateRun effect) async {
 /// Gets credentials for the next request of this turn.
 Future<Answer> authorize(CredentialSource? source, Authorize effect, String threadId, String turn) async {
   final Authorize(:id, :rejected) = effect;
-  if (source == null) return (RunMachine machine) => machine.notAuthorized(id, 'the agent has no `credentials`');
+  if (source == null) return (RunMachine machine) => machine.notAuthorized(id, 'the model has no `credentials`');
   try {
     final Authorization(:key, :headers) = await source(CredentialRequest(threadId, turn, rejected: rejected));
     return (RunMachine machine) => machine.authorized(id, key: key, headers: headers);
@@ -122,11 +122,11 @@ Future<Answer> trim(Trimmer? trimmer, TrimContext effect, List<JsonObject> messa
 }
 
 /// Decodes a typed answer.
-Future<Answer> decode(OutputDecoder? decoder, DecodeOutput effect) async {
+Future<Answer> decode(Object? Function(Object? value)? read, DecodeOutput effect) async {
   final DecodeOutput(:id, :value) = effect;
-  if (decoder == null) return (RunMachine machine) => machine.outputRefused(id, 'the agent has no `outputDecoder`');
+  if (read == null) return (RunMachine machine) => machine.outputRefused(id, 'this app has no code that reads the answer');
   try {
-    await decoder(value);
+    read(value);
     return (RunMachine machine) => machine.outputDecoded(id);
   } catch (error) {
     return (RunMachine machine) => machine.outputRefused(id, '$error');

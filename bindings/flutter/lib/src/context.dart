@@ -59,7 +59,3 @@ final class Trimmed {
 /// Shortens a conversation: from the overflow, and its messages, it returns what is kept. The turn fails if that is
 /// null, or after an exception.
 typedef Trimmer = FutureOr<Trimmed?> Function(ContextOverflow overflow, List<JsonObject> messages);
-
-/// Decodes a typed answer, which fits its schema, into the app's own type. An exception is the model's reason to answer
-/// again.
-typedef OutputDecoder = FutureOr<void> Function(Object? value);

@@ -62,13 +62,13 @@ final class Durable {
 
   /// Makes one call, with a time limit.
   Future<T> once<T>(Future<T> Function() call) async {
-    const late = StoreException(StoreErrorKind.unavailable, 'no answer in 30 s');
+    const late = StoreException(StoreErrorCode.unavailable, 'no answer in 30 s');
     try {
       return await call().timeout(_longestCall, onTimeout: () => throw late);
     } on StoreException {
       rethrow;
     } catch (error) {
-      throw StoreException(StoreErrorKind.other, '$error');
+      throw StoreException(StoreErrorCode.other, '$error');
     }
   }
 
@@ -143,7 +143,7 @@ final class Durable {
       final (:messages, :sharedState) = conversationOf(turns, turn);
       return (messages: messages, sharedState: sharedState, turn: turn);
     } on StepwellException catch (error) {
-      throw StoreException(StoreErrorKind.damaged, error.reason);
+      throw StoreException(StoreErrorCode.damaged, error.message);
     }
   }
 
@@ -156,7 +156,7 @@ final class Durable {
         return store.beginTurn(turn);
       }, waiting);
     } on StoreException catch (error) {
-      if (error.kind != StoreErrorKind.exists || tries == 1) rethrow;
+      if (error.code != StoreErrorCode.exists || tries == 1) rethrow;
       // An earlier try succeeded, but its answer was lost.
       final claimed = await claim(turn.key, waiting, isOwn: true);
       if (claimed == null) rethrow;
@@ -177,7 +177,7 @@ final class Durable {
     try {
       return await store.claim(unfinished.key, unfinished.generation, owner);
     } on StoreException catch (error) {
-      if (error.kind == StoreErrorKind.closed) return null;
+      if (error.code == StoreErrorCode.closed) return null;
       rethrow;
     }
   }
@@ -323,7 +323,7 @@ final class Writer {
           _isLost = true;
           _turn.warn('the turn stops here: $error');
           _stop();
-        } else if (error.isTransient || (_durable.waits && error.kind == StoreErrorKind.readOnly)) {
+        } else if (error.isTransient || (_durable.waits && error.code == StoreErrorCode.readOnly)) {
           _failures += 1;
           _turn.trouble(error);
           if (!_durable.waits || _failures == 1) _turn.warn(_durable.waitingFor(error, _failures));

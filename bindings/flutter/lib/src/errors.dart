@@ -1,29 +1,68 @@
 import 'json.dart';
+import 'result.dart';
+import 'shapes.dart';
 
-/// An error of a call to Stepwell. What goes wrong within a turn is not an error of a call, but the turn's `Outcome`.
-final class StepwellException implements Exception {
-  const StepwellException(this.kind, this.reason, this.advice);
+/// What an exception knows in addition to its message and advice.
+typedef ErrorDetails = ({String? provider, int? status, bool retryable, TurnResult<void>? result});
 
-  factory StepwellException.fromJson(JsonObject json) => StepwellException(
-        StepwellErrorKind.named(json.text('kind')),
-        json.text('reason'),
-        json.text('advice'),
-      );
+/// What went wrong, and what to do about it: the base of all exceptions of Stepwell, one class for each [kind]. A turn
+/// whose answer is incomplete throws one, also if it was cancelled; so does a call that cannot work, and a store.
+abstract class StepwellException implements Exception {
+  const StepwellException(this.message, this.advice, [this._details = none]);
 
-  final StepwellErrorKind kind;
+  /// Nothing in addition to a message and advice.
+  static const ErrorDetails none = (provider: null, status: null, retryable: false, result: null);
 
-  /// What went wrong.
-  final String reason;
+  final ErrorDetails _details;
+
+  /// The kind, for the app to act on: the same names in every language.
+  ErrorKind get kind;
+
+  /// What went wrong. It never holds what was said.
+  final String message;
 
   /// What to do about it.
   final String advice;
 
+  /// The provider that the turn asked; null if the turn had not begun.
+  String? get provider => _details.provider;
+
+  /// The HTTP status of the provider's answer, if it answered with an error.
+  int? get status => _details.status;
+
+  /// Whether the same call may succeed another time.
+  bool get retryable => _details.retryable;
+
+  /// What there is of the turn, without an output; null if the turn had not begun. It holds the conversation, which
+  /// [toString] does not.
+  TurnResult<void>? get result => _details.result;
+
   @override
-  String toString() => '$reason; $advice';
+  String toString() => '$message; $advice';
 }
 
-/// The kinds of error of a call.
-enum StepwellErrorKind {
+/// The program uses the library in a way that cannot work. A refused call changes nothing.
+final class MisuseException extends StepwellException {
+  const MisuseException(super.message, super.advice, {this.code = MisuseCode.misuse});
+
+  /// The misuse that ended a turn.
+  const MisuseException.of(super.message, super.advice, super.details) : code = MisuseCode.misuse;
+
+  factory MisuseException.fromJson(JsonObject json) => MisuseException(
+        json.text('reason'),
+        json.text('advice'),
+        code: MisuseCode.named(json.text('kind')),
+      );
+
+  /// Why the library refused the call.
+  final MisuseCode code;
+
+  @override
+  ErrorKind get kind => ErrorKind.misuse;
+}
+
+/// Why the library refuses a call.
+enum MisuseCode {
   /// The configuration does not work.
   configuration,
 
@@ -42,6 +81,6 @@ enum StepwellErrorKind {
   /// A call broke off inside Stepwell: restore the machine from its last snapshot.
   broken;
 
-  static StepwellErrorKind named(String name) =>
-      values.firstWhere((kind) => kind.name == name, orElse: () => StepwellErrorKind.broken);
+  static MisuseCode named(String name) =>
+      values.firstWhere((code) => code.name == name, orElse: () => MisuseCode.broken);
 }

@@ -13,7 +13,7 @@ final class ContentPart {
   final JsonObject json;
 }
 
-/// A picture, for `Agent.send` or as a tool's result. `source` is a path or an address (`https://…`, `data:…`), a [Uri], a
+/// A picture, for `Agent.run` or as a tool's result. `source` is a path or an address (`https://…`, `data:…`), a [Uri], a
 /// [File], or bytes, which may have a `name`.
 ///
 /// A file is read at once; the provider fetches what is at an address. The media type is `mediaType`, or is detected
@@ -71,16 +71,16 @@ JsonObject _read(File file, JsonObject given) {
     final bytes = file.readAsBytesSync();
     return {...given, 'data': base64Encode(bytes), 'name': given['name'] ?? file.uri.pathSegments.last};
   } on FileSystemException catch (error) {
-    throw StepwellException(
-      StepwellErrorKind.invalidArgument,
+    throw MisuseException(
       '`${file.path}` cannot be read: ${error.osError?.message ?? error.message}',
       'look whether it is there, and a file',
+      code: MisuseCode.invalidArgument,
     );
   }
 }
 
-StepwellException _unfit(Object given) => StepwellException(
-      StepwellErrorKind.invalidArgument,
+StepwellException _unfit(Object given) => MisuseException(
       'a part cannot be made of a ${given.runtimeType}',
       'give a text, a path, an address, bytes, or what `image` and the like make',
+      code: MisuseCode.invalidArgument,
     );

@@ -93,7 +93,7 @@ final class Native {
     try {
       final made = make(refusal);
       if (made != nullptr) return made;
-      throw StepwellException.fromJson((jsonDecode(taken(refusal.ref)) as JsonObject).object('refused'));
+      throw MisuseException.fromJson((jsonDecode(taken(refusal.ref)) as JsonObject).object('refused'));
     } finally {
       calloc.free(refusal);
     }
@@ -102,7 +102,7 @@ final class Native {
   /// Returns the result of a call, or throws the reason of its refusal.
   JsonObject answered(NativeText text) {
     final answer = jsonDecode(taken(text)) as JsonObject;
-    if (answer.containsKey('refused')) throw StepwellException.fromJson(answer.object('refused'));
+    if (answer.containsKey('refused')) throw MisuseException.fromJson(answer.object('refused'));
     return answer;
   }
 

@@ -12,13 +12,13 @@ Object? _ask(String name, JsonObject fields) {
 }
 
 /// What a run begins with: AG-UI messages, oldest first, and the state shared with an AG-UI agent.
-typedef Conversation = ({List<JsonObject> messages, Object? sharedState});
+typedef Transcript = ({List<JsonObject> messages, Object? sharedState});
 
 /// The conversation of stored turns, for the next run to begin with: of all turns of a thread, or of a path of it.
 /// `turn` is the end of the path; without it, the turn that ends last.
-Conversation conversationOf(List<TurnRecord> turns, [String? turn]) {
+Transcript conversationOf(List<TurnRecord> turns, [String? turn]) {
   final records = [for (final turn in turns) turn.toJson()];
-  final found = _ask('conversation', {'turns': records, 'turn': turn})! as JsonObject;
+  final found = _ask('transcript', {'turns': records, 'turn': turn})! as JsonObject;
   return (messages: found.objects('messages'), sharedState: found['sharedState']);
 }
 

@@ -1,6 +1,6 @@
 part of 'agent.dart';
 
-/// The state that all threads of an agent share.
+/// Begins the turns of an agent, and knows those that are under way.
 final class _Shared {
   _Shared(
     this.config,
@@ -8,7 +8,6 @@ final class _Shared {
     required this.approver,
     required this.answerer,
     required this.trimContext,
-    required this.outputDecoder,
     required this.runSource,
     required this.credentials,
     required this.hooks,
@@ -16,7 +15,9 @@ final class _Shared {
     required this.client,
     required this.ownsClient,
     required this.journal,
-    required this.durable,
+    required this.store,
+    required this.waitForStore,
+    required this.persistAttempts,
     required this.registry,
   });
 
@@ -25,39 +26,321 @@ final class _Shared {
   final Approver? approver;
   final Answerer? answerer;
   final Trimmer? trimContext;
-  final OutputDecoder? outputDecoder;
   final RunSource? runSource;
   final CredentialSource? credentials;
   final List<Hook> hooks;
   final InstructionsSource? instructionsFrom;
   final http.Client client;
-  final JournalSink? journal;
-  final Durable? durable;
   final bool ownsClient;
-  final RunRegistry registry;
-  final threads = <ThreadKey, _Thread>{};
+  final JournalSink? journal;
+  final Store? store;
+  final bool waitForStore;
+  final int persistAttempts;
+  final RunRegistry? registry;
+  final turns = <Turn<Object?>>{};
   bool isInBackground = false;
   bool isOffline = false;
 
-  _Thread thread(ThreadKey key, {List<JsonObject> messages = const [], Object? state}) =>
-      threads.putIfAbsent(key, () => _Thread(key, messages, state ?? const <String, Object?>{}));
+  final _memory = _Place(null);
+  final _stores = Expando<_Place>();
+
+  /// The configuration of turns that are stored.
+  RunConfig get _stored => config.copyWith(persistAttempts: persistAttempts);
+
+  /// Where the conversations of a store are kept.
+  _Place place(Store? store) => store == null
+      ? _memory
+      : _stores[store] ??= _Place(Durable(store, Agent._newId(), _stored, waits: waitForStore));
+
+  /// The conversation of this key: the same as long as it is in use.
+  _Thread thread(ThreadKey key, Store? store, {List<JsonObject> messages = const [], Object? state}) {
+    final at = place(store);
+    return at.thread(
+      key,
+      () => _Thread(key, at.durable, registry, messages, state ?? const <String, Object?>{}),
+    );
+  }
+
+  /// A conversation of one turn, which nothing finds.
+  _Thread once() => _Thread(ThreadKey(Agent._newId()), null, null, const [], const <String, Object?>{});
 
   void tellAll(Outputs Function(RunMachine machine) input) {
-    for (final thread in threads.values.toList()) {
-      thread.current?._tell(input);
+    for (final turn in turns.toList()) {
+      turn._tell(input);
     }
   }
-}
 
-/// One conversation.
-final class _Thread {
-  _Thread(this.key, this.messages, this.state);
+  /// Begins a turn. `from` returns the stored turn that it follows instead of the last one.
+  Turn<T> start<T>(
+    _Thread thread,
+    Start start,
+    RunOptions options,
+    Output<T>? output, [
+    Future<({String? parent})> Function()? from,
+  ]) {
+    final _Thread(:durable, :key) = thread;
+    final Start(runId: id, :message) = start;
+    final code = _code(options, output);
+    if (_isBusy(thread, options.whenBusy)) return _refused(code);
+    final base = durable == null ? config : _stored;
+    final settings = options.model == null ? base : _at(options.model!, base);
+    final type = _typeOf(output);
+    var turnOptions = options.turn.copyWith(output: type);
+    (RunMachine, Outputs) started(List<JsonObject> messages, Object? state) {
+      final machine =
+          RunMachine(settings, key.thread, history: messages, sharedState: state, journal: journal != null);
+      return (machine, machine.start(start.withOptions(turnOptions)));
+    }
 
-  final ThreadKey key;
-  List<JsonObject> messages;
-  Object? state;
+    final source = options.instructions == null ? instructionsFrom : null;
+    Future<void> instructed(List<JsonObject> messages, Waiting waiting) async {
+      if (source == null) return;
+      final request = InstructionsRequest(key, id, message, messages);
+      final made = await instructions(source, request, config.timeouts.tool, waiting.over);
+      turnOptions = turnOptions.copyWith(instructions: made);
+    }
 
-  /// The stored turn with which the conversation ends.
-  String? last;
-  Turn? current;
+    if (durable == null && source != null) {
+      return _begin(thread, code, (waiting) async {
+        await instructed(thread.messages, waiting);
+        final (machine, outputs) = started(thread.messages, thread.state);
+        return (machine: machine, outputs: outputs, writer: null);
+      });
+    }
+    if (durable == null) {
+      thread.current?.cancel();
+      final (machine, outputs) = started(thread.messages, thread.state);
+      return _begin(thread, code, (_) => (machine: machine, outputs: outputs, writer: null));
+    }
+    return _storedFirst(thread, id, code, (waiting) async {
+      Known known() => (messages: thread.messages, sharedState: thread.state, turn: thread.last);
+      final at = await from?.call();
+      final (:messages, :sharedState, turn: parent) = await durable.before(key, at, known, waiting);
+      await instructed(messages, waiting);
+      final (machine, outputs) = started(messages, sharedState);
+      // If the store has no turns with the conversation, it is stored with this one.
+      final isKnownElsewhere = parent != null || (messages.isEmpty && (sharedState is Map && sharedState.isEmpty));
+      final turn = NewTurn(
+        TurnKey(key, id),
+        durable.owner,
+        DateTime.now(),
+        parent: parent,
+        message: message,
+        history: isKnownElsewhere ? null : {'messages': messages, 'state': sharedState},
+        checkpoint: machine.checkpoint,
+        title: parent == null ? titleOf(machine.messages) : null,
+      );
+      return (machine, outputs, await durable.begin(turn, waiting));
+    });
+  }
+
+  /// The configuration with another model, of which nothing is left.
+  static RunConfig _at(Model model, RunConfig base) => model.config.copyWith(
+        instructions: base.instructions,
+        tools: base.tools,
+        settings: base.settings,
+        limits: base.limits,
+        retry: base.retry,
+        timeouts: base.timeouts,
+        runIds: base.runIds,
+        persistAttempts: base.persistAttempts,
+        partialArguments: base.partialArguments,
+        device: base.device,
+        resumption: base.resumption,
+        providers: base.providers,
+        price: base.price,
+        text: base.text,
+        contextGuard: base.contextGuard,
+        agUi: base.agUi,
+        whenBusy: base.whenBusy,
+        hooks: base.hooks,
+      );
+
+  static OutputType? _typeOf(Output<Object?>? output) => output == null
+      ? null
+      : OutputType(
+          name: output.name,
+          schema: output.schema,
+          description: output.description,
+          mode: output.mode,
+          retries: output.retries,
+          decodedByHost: true,
+        );
+
+  /// The code of a turn: the agent's, but for what the options have.
+  _Code<T> _code<T>(RunOptions options, Output<T>? output) {
+    final fromJson = output?.fromJson;
+    return (
+      provider: options.model?.provider ?? config.provider,
+      tools: {...tools, for (final tool in options.tools) tool.definition.name: tool},
+      approver: options.approver ?? approver,
+      answerer: options.answerer ?? answerer,
+      credentials: options.model == null ? credentials : options.model?.credentials,
+      read: fromJson == null ? null : (Object? value) => fromJson(value! as JsonObject),
+    );
+  }
+
+  /// Continues a stored turn of a conversation.
+  Turn<T> revive<T>(_Thread thread, String snapshot, RunOptions options, Output<T>? output) {
+    final _Thread(:durable, :key) = thread;
+    final code = _code(options, output);
+    final machine = _revived(snapshot, durable);
+    if (machine.threadId != key.thread) {
+      machine.close();
+      throw const MisuseException(
+        'the stored turn is of another conversation',
+        'revive it in the conversation with the id that its own had',
+      );
+    }
+    if (_isBusy(thread, options.whenBusy)) {
+      machine.close();
+      return _refused(code);
+    }
+    if (durable == null) {
+      return _begin(
+        thread,
+        code,
+        (_) => (machine: machine, outputs: machine.pollOutputs(), writer: null),
+        isRevived: true,
+      );
+    }
+    final turn = TurnKey(key, machine.turn);
+    return _storedFirst(thread, turn.turn, code, isRevived: true, (waiting) async {
+      final claimed = await durable.claim(turn, waiting);
+      if (claimed == null) {
+        // The turn was begun without this store.
+        final now = DateTime.now();
+        final generation = await durable.begin(NewTurn(turn, durable.owner, now, checkpoint: snapshot), waiting);
+        return (machine, machine.pollOutputs(), generation);
+      }
+      machine.close();
+      final newer =
+          claimed.checkpoint == null ? _revived(snapshot, durable) : await _claimed(durable, turn, claimed, waiting);
+      return (newer, newer.pollOutputs(), claimed.generation);
+    });
+  }
+
+  /// The run of a claimed turn.
+  Future<RunMachine> _claimed(Durable durable, TurnKey key, Claimed claimed, Waiting waiting) =>
+      durable.revived(key, claimed, _stored, waiting, journal: journal != null);
+
+  RunMachine _revived(String snapshot, Durable? durable) {
+    final machine = RunMachine.revive(snapshot, durable == null ? config : _stored, journal: journal != null);
+    if (machine.state != StateKind.idle) return machine;
+    machine.close();
+    throw const MisuseException('the stored turn had not begun', 'send its message instead');
+  }
+
+  /// Continues the unfinished turns of a store.
+  Future<List<Recovered>> recover(Store? store) async {
+    final at = place(store);
+    final durable = at.durable;
+    if (durable == null) return const [];
+    final orphans = await durable.orphans((key) => at.find(key)?.current != null);
+    return [
+      for (final (key, claimed) in orphans) await _recovered(durable, store, key, claimed),
+    ];
+  }
+
+  Future<Recovered> _recovered(Durable durable, Store? store, TurnKey key, Claimed claimed) async {
+    final thread = this.thread(key.thread, store);
+    final conversation = Conversation._(this, thread);
+    try {
+      final once = Waiting((_) {}, (_) {})..giveUp();
+      final machine = await _claimed(durable, key, claimed, once);
+      final turn = _storedFirst<Object?>(
+        thread,
+        key.turn,
+        _code(const RunOptions(), null),
+        isRevived: true,
+        (_) async => (machine, machine.pollOutputs(), claimed.generation),
+      );
+      return Recovered._(key, conversation, turn, null);
+    } on StepwellException catch (error) {
+      return Recovered._(key, conversation, null, error);
+    }
+  }
+
+  /// Whether another turn blocks this thread.
+  bool _isBusy(_Thread thread, WhenBusy? whenBusy) =>
+      (whenBusy ?? config.whenBusy) != WhenBusy.cancel && (thread.current?._isUnderWay ?? false);
+
+  /// A turn that has failed, because another one is under way. It has nothing of the conversation, which may be another
+  /// user's.
+  Turn<T> _refused<T>(_Code<T> code) {
+    final host = (
+      owner: null,
+      isRevived: false,
+      over: (Ended ended, RunMachine? machine) {},
+      left: () {},
+    );
+    return Turn<T>._(this, code, host).._begin((_) => Future<_Run>.error(const _Busy()));
+  }
+
+  /// Begins a turn that is stored first.
+  Turn<T> _storedFirst<T>(
+    _Thread thread,
+    String id,
+    _Code<T> code,
+    Future<(RunMachine, Outputs, int)> Function(Waiting waiting) make, {
+    bool isRevived = false,
+  }) {
+    final durable = thread.durable!;
+    final earlier = thread.current;
+    durable.attend();
+    late final Turn<T> turn;
+    turn = _begin(
+      thread,
+      code,
+      (waiting) async {
+        // Not long: the turn was cancelled, and waits only for its last write.
+        await earlier?._ended.future;
+        final (machine, outputs, generation) = await make(waiting);
+        final stored = StoredTurn(TurnKey(thread.key, id), generation);
+        final writer = Writer(durable, stored, waiting, () => turn.cancel());
+        return (machine: machine, outputs: outputs, writer: writer);
+      },
+      isRevived: isRevived,
+      stored: id,
+    );
+    unawaited(turn._ended.future.then((_) => durable.leave()));
+    return turn;
+  }
+
+  Turn<T> _begin<T>(
+    _Thread thread,
+    _Code<T> code,
+    FutureOr<_Run> Function(Waiting waiting) make, {
+    bool isRevived = false,
+    String? stored,
+  }) {
+    final registry = thread.registry;
+    // A stored turn continues as the run that has its thread, unless another run has taken that since.
+    final goesOn = isRevived && thread.current == null;
+    thread.current?.cancel();
+    final owner = registry == null ? null : Owner(registry, thread.key, goesOn: goesOn);
+    late final Turn<T> turn;
+    void left() {
+      if (identical(thread.current, turn)) thread.current = null;
+      turns.remove(turn);
+    }
+
+    void over(Ended ended, RunMachine? machine) {
+      // Of a conversation that was forgotten meanwhile nothing is kept.
+      if (machine != null && identical(thread.current, turn)) {
+        thread.messages = ended.messages;
+        thread.state = machine.sharedState;
+        thread.last = stored;
+      }
+      left();
+      owner?.complete(ended.outcome);
+    }
+
+    final host = (owner: owner, isRevived: isRevived, over: over, left: left);
+    turn = Turn<T>._(this, code, host);
+    thread.current = turn;
+    turns.add(turn);
+    turn._begin(make);
+    return turn;
+  }
 }

@@ -41,8 +41,7 @@ final class Start {
   static JsonObject? _said(String runId, String? text, List<Object> parts, JsonObject? message) {
     if (text == null && parts.isEmpty) return message;
     if (message == null) return {'id': '$runId-user', 'role': 'user', 'content': contentOf(text ?? '', parts)};
-    throw const StepwellException(
-      StepwellErrorKind.misuse,
+    throw const MisuseException(
       'a turn starts with `text` or with `message`, not with both',
       'leave one of them out',
     );

@@ -1,3 +1,4 @@
+import 'errors.dart';
 import 'shapes.dart';
 import 'threads.dart';
 
@@ -58,7 +59,7 @@ final class StoredTurn {
 }
 
 /// Why a store refused a request or failed.
-enum StoreErrorKind {
+enum StoreErrorCode {
   /// The turn has another owner by now: the writer should stop, and leave the turn alone.
   stale,
 
@@ -106,20 +107,23 @@ enum StoreErrorKind {
 }
 
 /// The exception of a store. Nothing has changed.
-final class StoreException implements Exception {
-  const StoreException(this.kind, this.message);
+final class StoreException extends StepwellException {
+  const StoreException(this.code, String message, [ErrorDetails details = StepwellException.none])
+      : super(message, 'check the store', details);
 
-  final StoreErrorKind kind;
-  final String message;
+  /// Why the store refused the request, or failed.
+  final StoreErrorCode code;
+
+  @override
+  ErrorKind get kind => ErrorKind.store;
+
+  @override
+  bool get retryable => isTransient;
 
   /// Whether the same call may succeed later.
   bool get isTransient =>
-      const {StoreErrorKind.full, StoreErrorKind.unavailable, StoreErrorKind.other}.contains(kind);
+      const {StoreErrorCode.full, StoreErrorCode.unavailable, StoreErrorCode.other}.contains(code);
 
   /// Whether the writer no longer owns the turn.
-  bool get isLost =>
-      const {StoreErrorKind.stale, StoreErrorKind.closed, StoreErrorKind.noTurn}.contains(kind);
-
-  @override
-  String toString() => message;
+  bool get isLost => const {StoreErrorCode.stale, StoreErrorCode.closed, StoreErrorCode.noTurn}.contains(code);
 }

@@ -90,7 +90,7 @@ final class ToolException implements Exception {
   String toString() => message;
 }
 
-/// Thrown by a tool that has begun something whose result comes later, in minutes or days, by `Turn.finishCall`.
+/// Thrown by a tool that has begun something whose result comes later, in minutes or days, by `Turn.resolveCall`.
 final class Deferred implements Exception {
   const Deferred();
 }

@@ -8,47 +8,53 @@ final class _Busy implements Exception {
   const _Busy();
 }
 
-/// The parts of its agent that a turn needs.
+/// The code of a turn: its agent's, but for what its options have.
+typedef _Code<T> = ({
+  /// The provider that is asked.
+  String provider,
+  Map<String, Tool> tools,
+  Approver? approver,
+  Answerer? answerer,
+  CredentialSource? credentials,
+
+  /// Reads the turn's typed answer; null if it is text.
+  T Function(Object? value)? read,
+});
+
+/// The parts of its conversation that a turn needs.
 typedef _Host = ({
-  /// None for a turn whose thread is busy: it never begins.
+  /// The turn's hold on its thread in a registry; null without one.
   Owner? owner,
   bool isRevived,
 
-  /// The tools of this turn only.
-  Map<String, Tool> tools,
-
-  /// Decodes the turn's typed answer.
-  OutputDecoder? outputDecoder,
-
-  /// The conversation before the turn.
-  List<JsonObject> Function() messages,
-
   /// Called when the turn is over; without a machine if it did not begin.
-  void Function(Finished finished, RunMachine? machine) over,
+  void Function(Ended ended, RunMachine? machine) over,
 
   /// Called when the turn is released without an end.
   void Function() left,
 });
 
-/// A turn under way.
-final class Turn {
-  Turn._(this._shared, this._host) {
+/// A turn under way. Its [events] and its [result] throw a [StepwellException] if the answer is incomplete, also if the
+/// turn was cancelled.
+final class Turn<T> {
+  Turn._(this._shared, this._code, this._host) {
     _transport = Transport(_shared.client, _arrived);
     _events.onListen = () => _isListenedTo = true;
     _events.onCancel = cancel;
     _events.onPause = _transport.pause;
     _events.onResume = _transport.resume;
     // Clients that only follow the events learn of it there.
-    _finished.future.ignore();
+    _result.future.ignore();
   }
 
   final _Shared _shared;
+  final _Code<T> _code;
   final _Host _host;
   late final Transport _transport;
   late final _waiting = Waiting(_warn, (error) => _trouble = error);
   final _events = StreamController<RunEvent>();
   final _begun = Completer<void>();
-  final _finished = Completer<Finished>();
+  final _result = Completer<TurnResult<T>>();
   final _ended = Completer<void>();
   final _working = <String, Completer<void>>{};
 
@@ -77,25 +83,36 @@ final class Turn {
   /// fails.
   Future<void> get begun => _begun.future;
 
-  /// The events, until the turn is over; the last event is [TurnCompleted]. Listen to it only once. Cancelling the
-  /// subscription cancels the turn, and pausing it holds up the model.
+  /// The events, until the turn is over; the last event of a complete answer is [TurnCompleted], otherwise the stream
+  /// ends with a [StepwellException]. Listen to it only once. Cancelling the subscription cancels the turn, and pausing
+  /// it holds up the model.
   Stream<RunEvent> get events => _events.stream;
 
-  /// Waits for the end of the turn, and returns the turn however it ended.
+  /// What the model says, as it comes: instead of [events], which it listens to.
+  Stream<String> get textStream async* {
+    await for (final event in events) {
+      if (event case TextMessageContent(:final delta)) yield delta;
+    }
+  }
+
+  /// The turn's result, once it is over. Throws the [StepwellException] of a turn whose answer is incomplete.
   ///
   /// Without a listener to [events], questions of an AG-UI agent are not shown to the user: the agent is informed that
   /// there is no answer, and if it asks again, the turn is cancelled.
-  Future<Finished> finish() async {
+  Future<TurnResult<T>> get result {
     if (!_isListenedTo) {
       var asked = false;
-      await for (final event in events) {
-        if (event case Interrupted(:final interrupts)) {
-          asked ? cancel() : resume([for (final each in interrupts) ResumeEntry.cancelled(each.id)]);
-          asked = true;
-        }
-      }
+      events.listen(
+        (event) {
+          if (event case Interrupted(:final interrupts)) {
+            asked ? cancel() : resume([for (final each in interrupts) ResumeEntry.cancelled(each.id)]);
+            asked = true;
+          }
+        },
+        onError: (Object error) {},
+      );
     }
-    return _finished.future;
+    return _result.future;
   }
 
   void _warn(String message) {
@@ -143,8 +160,8 @@ final class Turn {
         return _break(error, trace);
     }
     final outcome = Outcome.fromJson(ended);
-    _last = TurnCompleted(outcome);
-    _finish(Finished(outcome, '', _host.messages(), const TokenUsage(), 0));
+    _host.over(Ended(outcome, '', const [], const TokenUsage(), 0), null);
+    _break(error is StoreException ? error : exceptionOf(outcome.problem!), trace);
   }
 
   /// Whether the turn blocks its thread: a turn that is being stopped does not.
@@ -182,14 +199,14 @@ final class Turn {
   void cancelCall(CallKey call) => _said((machine) => machine.cancelCall(call));
 
   /// Supplies the result of a deferred tool call, by the provider's id for it.
-  void finishCall(String toolCallId, Object? result) =>
+  void resolveCall(String toolCallId, Object? result) =>
       _said((machine) => machine.toolFinished(_awaited(toolCallId), shown(result)));
 
   /// Reports that such a call failed; the model is shown the message.
   void failCall(String toolCallId, String message) =>
       _said((machine) => machine.toolFailed(_awaited(toolCallId), message));
 
-  /// The current conversation in the middle of the turn: AG-UI messages, oldest first. The agent has the one after it.
+  /// The current conversation in the middle of the turn: AG-UI messages, oldest first.
   List<JsonObject> get messages => _running.messages;
 
   /// The current state shared with an AG-UI agent in the middle of the turn.
@@ -198,7 +215,7 @@ final class Turn {
   /// What an AG-UI agent asks now, to be answered with [resume].
   List<Interrupt> get interrupts => _isOver ? const [] : _machine?.interrupts ?? const [];
 
-  /// What the turn has cost so far, over all its hops. [finish] has the final cost.
+  /// What the turn has cost so far, over all its hops. [result] has the final cost.
   TokenUsage get usage => _running.usage;
 
   /// The turn as its store knows it, once it has [begun] there.
@@ -211,7 +228,7 @@ final class Turn {
   /// The conversation from which a stored turn continued, once it has [begun]: its events follow that conversation.
   List<JsonObject>? get revivedFrom => _revivedFrom;
 
-  /// Releases the turn without ending it, and returns it as text for `Agent.revive`, in this process or a later one.
+  /// Releases the turn without ending it, and returns it as text for `Conversation.revive`, in this process or a later one.
   /// The turn's stream is closed, its tools are stopped, and its events end: best done once it has [rested]. The turn
   /// keeps the thread until it is revived or a message is sent on the thread; until then the conversation has nothing
   /// of the turn. What the user typed and the turn had not taken is dropped.
@@ -231,15 +248,14 @@ final class Turn {
     _writer?.giveUp();
     await _written;
     _host.left();
-    _finished.completeError(_suspended);
+    _result.completeError(_suspended);
     _close();
     return snapshot;
   }
 
-  static const _suspended =
-      StepwellException(StepwellErrorKind.misuse, 'the turn was suspended', 'go on with it by `Agent.revive`');
+  static const _suspended = MisuseException('the turn was suspended', 'continue it by `Conversation.revive`');
 
-  /// Returns the current turn as text, for `Agent.revive` in a later process. The text holds no key. A turn that
+  /// Returns the current turn as text, for `Conversation.revive` in a later process. The text holds no key. A turn that
   /// continues after its snapshot was taken may run tools that the snapshot does not know: prefer [rested].
   String get snapshot => _running.snapshot;
 
@@ -253,14 +269,13 @@ final class Turn {
     return rested.future;
   }
 
-  static const _over = StepwellException(StepwellErrorKind.misuse, 'the turn is over', 'begin another turn');
+  static const _over = MisuseException('the turn is over', 'begin another turn');
 
   /// Returns the machine, for queries of the app.
   RunMachine get _running {
     if (_isOver) throw _over;
     return _machine ??
-        (throw const StepwellException(
-          StepwellErrorKind.misuse,
+        (throw const MisuseException(
           'the turn has not begun: its store is asked first',
           'wait for `begun`, or for the first event',
         ));
@@ -274,8 +289,7 @@ final class Turn {
 
   String _awaited(String toolCallId) =>
       _running.awaitedResult(toolCallId) ??
-      (throw const StepwellException(
-        StepwellErrorKind.misuse,
+      (throw const MisuseException(
         'no result of this call is awaited',
         'follow the event `ToolCallUpdate` to know where a call stands',
       ));
@@ -309,8 +323,9 @@ final class Turn {
 
   /// The machine cannot be trusted any more, or never could: there is no end of its own to wait for.
   void _break(Object error, StackTrace trace) {
-    _finished.completeError(error, trace);
+    _result.completeError(error, trace);
     _events.addError(error, trace);
+    _host.left();
     _close();
   }
 
@@ -344,7 +359,7 @@ final class Turn {
       if (_writes > 0) return;
       _write(machine, machine.endJournal());
       final RunMachine(shownText: text, :messages, :usage, :hop, :output) = machine;
-      _finish(Finished(last.outcome, text, messages, usage, hop + 1, output: output));
+      _conclude(last, Ended(last.outcome, text, messages, usage, hop + 1, output: output));
     } else if (_resting.isNotEmpty && machine.isResting) {
       for (final rested in _resting) {
         rested.complete(machine.snapshot);
@@ -353,10 +368,23 @@ final class Turn {
     }
   }
 
-  void _finish(Finished finished) {
-    _host.over(finished, _machine);
-    if (_last case final last?) _events.add(last);
-    _finished.complete(finished);
+  void _conclude(TurnCompleted last, Ended ended) {
+    _host.over(ended, _machine);
+    switch (ended.outcome.problem) {
+      case null:
+        _events.add(last);
+        final read = _code.read;
+        try {
+          _result.complete(ended.result(read == null ? ended.text as T : read(ended.output)));
+        } catch (error, trace) {
+          _result.completeError(error, trace);
+        }
+      case final problem:
+        final TurnResult<void> result = ended.result(null);
+        final error = exceptionOf(problem, provider: _code.provider, result: result);
+        _result.completeError(error);
+        _events.addError(error);
+    }
     _close();
   }
 
@@ -388,8 +416,8 @@ final class Turn {
   }
 
   void _carryOutEffect(RunMachine machine, Effect effect) {
-    final _Shared(:approver, :answerer, :runSource, :credentials, :trimContext) = _shared;
-    final tools = {..._shared.tools, ..._host.tools};
+    final _Shared(:runSource, :trimContext) = _shared;
+    final (provider: _, :tools, :approver, :answerer, :credentials, :read) = _code;
     switch (effect) {
       case OpenStream(:final id, :final request):
         unawaited(_transport.open(id, request, machine));
@@ -422,7 +450,7 @@ final class Turn {
         ];
         unawaited(_work(id, (_) => trim(trimContext, effect, those)));
       case DecodeOutput(:final id):
-        unawaited(_work(id, (_) => decode(_host.outputDecoder, effect)));
+        unawaited(_work(id, (_) => decode(read, effect)));
     }
   }
 
@@ -454,7 +482,7 @@ final class Turn {
 final class _ToolAsking implements Asking {
   _ToolAsking(this._turn);
 
-  final Turn _turn;
+  final Turn<Object?> _turn;
 
   String _tool(ToolInvocation invocation) => 'tool:${invocation.call.hop}:${invocation.call.index}';
 

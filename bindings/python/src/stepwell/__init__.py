@@ -1,259 +1,193 @@
-"""Stepwell: the loop between a user, a language model and tools on the user's own device.
+"""Stepwell: the loop between a user, a language model and tools on the user's own device::
 
-Two APIs on the same machine: :class:`Agent` has the network inside, :class:`RunMachine` leaves all IO to the app::
-
-    from stepwell import Agent, TextMessageContent, tool
+    from stepwell import Agent, tool
 
     @tool
     def get_secret_number(name: str) -> int:
         return {"alice": 42, "bob": 7}[name]
 
-    agent = Agent(provider="openai", model="gpt-4o-mini", key=key, tools=[get_secret_number])
-    async for event in agent.send("What are Alice's and Bob's secret numbers?"):
-        if isinstance(event, TextMessageContent):
-            print(event.delta, end="", flush=True)
+    agent = Agent("openai:gpt-5-mini", tools=[get_secret_number])
+    print(agent.run_sync("What are Alice's and Bob's secret numbers?").text)
+
+What is not here has a module: ``stepwell.settings``, ``stepwell.updates``, ``stepwell.callbacks`` and the other messages in
+``stepwell.messages``; hooks and stores of the app's own in ``stepwell.hooks``, ``stepwell.stores`` and ``stepwell.sessions``; ``stepwell.asgi`` for web servers,
+``stepwell.testing`` for tests, ``stepwell.tracing`` for OpenTelemetry, ``stepwell.device`` for phones, and ``stepwell.machine``,
+which does no IO.
 """
 
-from . import _waking as _waking
-from . import log as _log
-from ._ffi.stepwell_ffi import set_language as _set_language
-from ._ffi.stepwell_ffi import version as _version
-from ._ffi import config as _config
-from ._ffi import effects as _effects
-from ._ffi import events as _events
-from ._ffi import outcomes as _outcomes
-from ._ffi.config import *
-from ._ffi.effects import *
-from ._ffi.events import *
-from ._ffi.outcomes import *
-from ._ffi.turns import ContextOverflow, CredentialRequest, InstructionsRequest, NewRun, StoredTurn, Trimmed
-from .agent import (
-    Agent,
-    Answerer,
-    Approver,
-    CredentialSource,
-    Decision,
-    InstructionsSource,
-    OutputDecoder,
-    Recovered,
-    RunSource,
-    Trimmer,
-)
-from .authorization import Authorization
-from .config import JsonSchema
-from .display import TurnCard
-from .errors import (
-    AgentFailedError,
-    AppFailedError,
-    AuthenticationError,
-    BrokenError,
-    BusyError,
-    ConfigurationError,
-    ConnectionFailedError,
-    ContentFilteredError,
-    ContextTooLongError,
-    CutError,
-    Deferred,
-    EmptyAnswerError,
-    InvalidArgumentError,
-    InvalidRequestError,
-    JournalError,
-    LimitReachedError,
-    MisuseError,
-    NotFoundError,
-    NotStoredError,
-    OutputInvalidError,
-    OverloadedError,
-    RateLimitError,
-    RefusedByHookError,
-    RefusedError,
-    ServerError,
-    SnapshotError,
-    StaleError,
-    StepwellError,
-    StoppedError,
-    StoreFailedError,
-    TimedOutError,
-    ToolError,
-    TurnError,
-    UnavailableError,
-    UnreadableError,
-)
-from .hooks import Hook, Refused
-from .journals import JournalReplay, JournalSink, redact_journal, replay_journal
-from .machine import (
-    ApprovalTimer,
-    ClosingTimer,
-    CredentialsTimer,
-    HookTimer,
-    NetworkTimer,
-    QuestionTimer,
-    RetryTimer,
-    RunMachine,
-    SilenceTimer,
-    StateKind,
-    TimerKey,
-    ToolTimer,
-    TurnTimer,
-)
-from .media import ContentPart, Parts, audio, document, file, image, video
-from .options import TurnOptions
-from .providers import Api, Capabilities, ContextWindow, Provider, context_window, model_price, providers
-from .questions import ask_in_notebook
-from .registry import Registered, RegistryEvent, RunHandle, RunRegistry
-from .screens import Shown, show
-from .sessions import (
-    MemoryStore,
-    MessageView,
-    Role,
-    SessionStore,
-    SessionView,
-    SqliteStore,
-    ToolExecution,
-    TurnView,
-    conversation_of,
-    session_view,
-)
-from .stores import Store, StoreError, ThreadKey, ThreadRecord, TurnBlock, TurnRecord
-from .sync import SyncTurn
-from .timeline import Span
-from .tool_context import ToolContext
-from .tools import Tool, tool
-from .transport import HttpClient, HttpHeaders, HttpResponse
-from .turn import Turn
+import importlib as _importlib
+from typing import TYPE_CHECKING, Any
 
-_log.begin()
-_set_language("Python")
+from ._lazy import prepare as _prepare
 
-__version__ = _version()
+if TYPE_CHECKING:
+    from .agent import Agent as Agent
+    from .callbacks import Decision as Decision, Question as Question, ToolInvocation as ToolInvocation
+    from .conversation import Conversation as Conversation
+    from .errors import (
+        AuthenticationError as AuthenticationError,
+        BusyError as BusyError,
+        ConnectionFailedError as ConnectionFailedError,
+        ContentFilterError as ContentFilterError,
+        ContextTooLongError as ContextTooLongError,
+        Deferred as Deferred,
+        InvalidRequestError as InvalidRequestError,
+        InvalidResponseError as InvalidResponseError,
+        LimitReachedError as LimitReachedError,
+        MisuseError as MisuseError,
+        NotFoundError as NotFoundError,
+        OutputInvalidError as OutputInvalidError,
+        OverloadedError as OverloadedError,
+        PermissionDeniedError as PermissionDeniedError,
+        QuotaError as QuotaError,
+        RateLimitError as RateLimitError,
+        RefusedError as RefusedError,
+        ServerError as ServerError,
+        StepwellError as StepwellError,
+        StoreError as StoreError,
+        TimedOutError as TimedOutError,
+        ToolError as ToolError,
+        ToolFailedError as ToolFailedError,
+        TurnCancelledError as TurnCancelledError,
+    )
+    from .hooks import Hook as Hook
+    from .media import audio as audio, document as document, file as file, image as image, video as video
+    from .messages import (
+        AssistantMessage as AssistantMessage,
+        SystemMessage as SystemMessage,
+        ToolCall as ToolCall,
+        ToolResult as ToolResult,
+        Transcript as Transcript,
+        UserMessage as UserMessage,
+    )
+    from .model import Model as Model
+    from .questions import ask_in_notebook as ask_in_notebook
+    from .result import TurnResult as TurnResult
+    from .screens import show as show
+    from .sessions import MemoryStore as MemoryStore, SessionStore as SessionStore, SqliteStore as SqliteStore
+    from .settings import Limits as Limits
+    from .stores import ThreadKey as ThreadKey
+    from .sync import SyncTurn as SyncTurn
+    from .tool_context import ToolContext as ToolContext
+    from .tools import Tool as Tool, tool as tool
+    from .turn import Turn as Turn
+    from .updates import (
+        Completed as Completed,
+        TextMessageContent as TextMessageContent,
+        ToolCallUpdate as ToolCallUpdate,
+        ToolOutput as ToolOutput,
+        Update as Update,
+    )
+
+    __version__: str
+
+# The library and the modules are loaded when they are first needed.
+_prepare()
+
+_MODULES = {
+    "agent": "Agent",
+    "callbacks": "Decision Question ToolInvocation",
+    "conversation": "Conversation",
+    "errors": (
+        "AuthenticationError BusyError ConnectionFailedError ContentFilterError ContextTooLongError Deferred "
+        "InvalidRequestError InvalidResponseError LimitReachedError MisuseError NotFoundError "
+        "OutputInvalidError OverloadedError PermissionDeniedError QuotaError RateLimitError RefusedError "
+        "ServerError StepwellError StoreError TimedOutError ToolError ToolFailedError TurnCancelledError"
+    ),
+    "hooks": "Hook",
+    "media": "audio document file image video",
+    "messages": "AssistantMessage SystemMessage ToolCall ToolResult Transcript UserMessage",
+    "model": "Model",
+    "questions": "ask_in_notebook",
+    "result": "TurnResult",
+    "screens": "show",
+    "sessions": "MemoryStore SessionStore SqliteStore",
+    "settings": "Limits",
+    "stores": "ThreadKey",
+    "sync": "SyncTurn",
+    "tool_context": "ToolContext",
+    "tools": "Tool tool",
+    "turn": "Turn",
+    "updates": "Completed TextMessageContent ToolCallUpdate ToolOutput Update",
+}
+_HOMES = {name: module for module, names in _MODULES.items() for name in names.split()}
 
 __all__ = [
     "Agent",
-    "AgentFailedError",
-    "Answerer",
-    "Api",
-    "ApprovalTimer",
-    "AppFailedError",
-    "Approver",
+    "AssistantMessage",
     "AuthenticationError",
-    "Authorization",
-    "BrokenError",
     "BusyError",
-    "Capabilities",
-    "ClosingTimer",
-    "ConfigurationError",
+    "Completed",
     "ConnectionFailedError",
-    "ContentFilteredError",
-    "ContentPart",
-    "ContextOverflow",
+    "ContentFilterError",
     "ContextTooLongError",
-    "ContextWindow",
-    "CredentialRequest",
-    "CredentialSource",
-    "CredentialsTimer",
-    "CutError",
+    "Conversation",
     "Decision",
     "Deferred",
-    "EmptyAnswerError",
     "Hook",
-    "HookTimer",
-    "HookedAnswer",
-    "HookedCall",
-    "HookedRequest",
-    "HookedResult",
-    "HttpClient",
-    "HttpHeaders",
-    "HttpResponse",
-    "InstructionsRequest",
-    "InstructionsSource",
-    "InvalidArgumentError",
     "InvalidRequestError",
-    "JournalError",
-    "JournalReplay",
-    "JournalSink",
-    "JsonSchema",
+    "InvalidResponseError",
     "LimitReachedError",
+    "Limits",
     "MemoryStore",
-    "MessageView",
     "MisuseError",
-    "NetworkTimer",
-    "NewRun",
+    "Model",
     "NotFoundError",
-    "NotStoredError",
-    "OverloadedError",
-    "OutputDecoder",
     "OutputInvalidError",
-    "Parts",
-    "Provider",
-    "QuestionTimer",
+    "OverloadedError",
+    "PermissionDeniedError",
+    "Question",
+    "QuotaError",
     "RateLimitError",
-    "Recovered",
-    "Refused",
-    "RefusedByHookError",
     "RefusedError",
-    "Registered",
-    "RegistryEvent",
-    "RetryTimer",
-    "Role",
-    "RunHandle",
-    "RunMachine",
-    "RunRegistry",
-    "RunSource",
     "ServerError",
     "SessionStore",
-    "SessionView",
-    "SilenceTimer",
-    "SnapshotError",
     "SqliteStore",
-    "Shown",
-    "Span",
-    "StaleError",
-    "StateKind",
     "StepwellError",
-    "StoppedError",
-    "Store",
     "StoreError",
-    "StoreFailedError",
-    "StoredTurn",
     "SyncTurn",
+    "SystemMessage",
+    "TextMessageContent",
     "ThreadKey",
-    "ThreadRecord",
     "TimedOutError",
-    "TimerKey",
     "Tool",
+    "ToolCall",
+    "ToolCallUpdate",
     "ToolContext",
     "ToolError",
-    "ToolExecution",
-    "ToolTimer",
-    "Trimmed",
-    "Trimmer",
+    "ToolFailedError",
+    "ToolInvocation",
+    "ToolOutput",
+    "ToolResult",
+    "Transcript",
     "Turn",
-    "TurnBlock",
-    "TurnCard",
-    "TurnError",
-    "TurnOptions",
-    "TurnRecord",
-    "TurnTimer",
-    "TurnView",
-    "UnavailableError",
-    "UnreadableError",
+    "TurnCancelledError",
+    "TurnResult",
+    "Update",
+    "UserMessage",
     "ask_in_notebook",
     "audio",
-    "context_window",
-    "conversation_of",
     "document",
     "file",
     "image",
-    "model_price",
-    "providers",
-    "redact_journal",
-    "replay_journal",
-    "session_view",
     "show",
     "tool",
     "video",
 ]
-__all__ += _config.__all__
-__all__ += _effects.__all__
-__all__ += _events.__all__
-__all__ += _outcomes.__all__
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from ._ffi import stepwell_ffi
+
+        value: Any = stepwell_ffi.version()
+    elif name in _HOMES:
+        value = getattr(_importlib.import_module(f".{_HOMES[name]}", __name__), name)
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, "__version__"})

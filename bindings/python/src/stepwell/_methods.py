@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING
 
 from ._ffi import stepwell_ffi as _ffi
 from ._record import Json, lift, lower
-from .errors import TURN_ERRORS, TurnError
 
 if TYPE_CHECKING:
-    from .outcomes import Finished, Problem
-
-F = TypeVar("F", bound="FinishedMethods")
+    from .outcomes import Problem
 
 
 class ContextOverflowMethods:
@@ -52,25 +49,6 @@ class OutcomeMethods:
 
 
 class FinishedMethods:
-    """Methods of ``Finished``."""
+    """Methods of ``Finished``; an app has a ``TurnResult`` instead."""
 
     __slots__ = ()
-
-    def raise_for_failure(self: F) -> F:
-        """Returns itself, if the answer is complete; otherwise raises the ``TurnError`` of the kind, with what to
-        do."""
-        finished = cast("Finished", self)
-        if problem := finished.outcome.problem:
-            raise TURN_ERRORS.get(problem.kind.value, TurnError)(finished, problem)
-        return self
-
-    def _repr_markdown_(self) -> str:
-        """Returns the turn, for a notebook."""
-        from .display import TurnCard
-
-        return TurnCard.of_finished(cast("Finished", self)).to_markdown()
-
-    def _ipython_display_(self) -> None:
-        from .screens import display_once
-
-        display_once(cast(Any, self))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import collections.abc
 import dataclasses
 import difflib
+import functools
+import importlib
 import inspect
 import json
 import math
@@ -14,7 +16,50 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, Literal, TypeVar, Union
 
-from .errors import InvalidArgumentError, StepwellError
+from .errors import MisuseError, StepwellError
+
+_LOADED_LATE: dict[str, str] = {
+    "AgUiOptions": "config",
+    "Answerer": "runner",
+    "Approver": "runner",
+    "ContextGuard": "config",
+    "Conversation": "conversation",
+    "DevicePolicy": "config",
+    "GenerationSettings": "config",
+    "Hook": "hooks",
+    "HttpClient": "transport",
+    "InstructionsSource": "runner",
+    "JournalSink": "journals",
+    "Limits": "config",
+    "Message": "messages",
+    "Model": "model",
+    "ModelPrice": "config",
+    "Prompt": "prompt",
+    "Recovered": "recovery",
+    "RetryPolicy": "config",
+    "RunRegistry": "registry",
+    "RunSource": "runner",
+    "SessionStore": "sessions",
+    "Store": "stores",
+    "SyncTurn": "sync",
+    "TextOptions": "config",
+    "ThreadKey": "stores",
+    "Timeouts": "config",
+    "Trimmer": "runner",
+    "Turn": "turn",
+    "TurnResult": "result",
+}
+"""The modules of types that are loaded only when a hint with the type is read."""
+
+
+class LazyNames(dict[str, Any]):
+    """The names in hints of modules that do not load these types."""
+
+    def __missing__(self, name: str) -> Any:
+        if name not in _LOADED_LATE:
+            raise KeyError(name)
+        return getattr(importlib.import_module(f".{_LOADED_LATE[name]}", __package__), name)
+
 
 F = TypeVar("F", bound=Callable[..., Any])
 C = TypeVar("C", bound=type)
@@ -23,13 +68,17 @@ C = TypeVar("C", bound=type)
 def checks_fields(cls: C) -> C:
     """Makes a future dataclass of settings refuse values that do not fit. Its numbers are finite, and not negative."""
 
+    @functools.cache
+    def hints_of_fields() -> dict[str, Any]:
+        return typing.get_type_hints(cls)
+
     def check_all(self: Any) -> None:
-        hints = typing.get_type_hints(cls)
+        hints = hints_of_fields()
         for name, hint in hints.items():
             value = getattr(self, name)
             check(f"`{cls.__name__}.{name}`", value, hint)
             if isinstance(value, (int, float)) and (value < 0 or not math.isfinite(value)):
-                raise InvalidArgumentError(f"`{cls.__name__}.{name}` is {value!r}", "give a number from 0 on")
+                raise MisuseError(f"`{cls.__name__}.{name}` is {value!r}", "give a number from 0 on")
 
     setattr(cls, "__post_init__", check_all)
     return cls
@@ -71,6 +120,8 @@ def _naming(function: Callable[..., Any]) -> Callable[..., Any]:
         async def naming_async(*args: Any, **kwargs: Any) -> Any:
             try:
                 return await function(*args, **kwargs)
+            except StepwellError:
+                raise
             except _BLAMED as error:
                 _blame(function, args, kwargs, error)
                 raise
@@ -81,6 +132,8 @@ def _naming(function: Callable[..., Any]) -> Callable[..., Any]:
     def naming(*args: Any, **kwargs: Any) -> Any:
         try:
             return function(*args, **kwargs)
+        except StepwellError:
+            raise
         except _BLAMED as error:
             _blame(function, args, kwargs, error)
             raise
@@ -96,7 +149,7 @@ def _blame(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str
     raised_in = "" if traceback is None else str(traceback.tb_frame.f_globals.get("__name__", ""))
     if raised_in.startswith("stepwell._ffi"):
         # A value may have the right type, and be too large, say.
-        raise InvalidArgumentError(
+        raise MisuseError(
             f"an argument of `{_called(function, args)}` does not fit: {error}", "give a value within these bounds"
         ) from error
 
@@ -116,7 +169,10 @@ def _check_call(
     called = _called(function, args)
     signature = inspect.signature(function)
     try:
-        hints = typing.get_type_hints(function)
+        try:
+            hints = typing.get_type_hints(function)
+        except NameError:
+            hints = typing.get_type_hints(function, localns=LazyNames())
         given = signature.bind(*args, **kwargs).arguments
     except NameError:
         return
@@ -165,10 +221,10 @@ def check(where: str, value: Any, hint: Any) -> None:
         check(f"element {number} of {where}", item, item_hint)
     wanted = described(hint)
     if isinstance(value, str) and "one of" in wanted:
-        raise InvalidArgumentError(f"{where} is {value!r}", f"give {wanted}")
+        raise MisuseError(f"{where} is {value!r}", f"give {wanted}")
     # The error does not show the value, which may be a key.
     found = "JSON that cannot be written" if _holds_json(hint) and _has_type(value, hint) else type(value).__name__
-    raise InvalidArgumentError(f"{where} is of the type {found}", f"give {wanted}")
+    raise MisuseError(f"{where} is of the type {found}", f"give {wanted}")
 
 
 def _misfit(value: Any, hint: Any) -> tuple[int, Any, Any] | None:
@@ -219,6 +275,8 @@ def _has_type(value: Any, hint: Any) -> bool:
         # In the body of its class a method of a class is none yet.
         return callable(value) or isinstance(value, classmethod)
     kind = origin or hint
+    if getattr(kind, "_is_protocol", False) and not getattr(kind, "_is_runtime_protocol", False):
+        return True
     return isinstance(value, kind) if isinstance(kind, type) else True
 
 
@@ -248,7 +306,7 @@ def as_json(where: str, value: Any) -> Any:
     try:
         json.dumps(value)
     except (TypeError, ValueError) as error:
-        raise InvalidArgumentError(f"{where} is no JSON: {error}", "give what `json.dumps` can write") from None
+        raise MisuseError(f"{where} is no JSON: {error}", "give what `json.dumps` can write") from None
     return value
 
 

@@ -19,7 +19,7 @@ from typing import Any
 from ._ffi import stepwell_ffi as _ffi
 from ._record import Json
 from .agent import Agent
-from .errors import ConfigurationError, told
+from .errors import MisuseError, told
 from .turn import Turn
 
 __all__ = ["AgUiApp", "to_ag_ui"]
@@ -38,8 +38,8 @@ class AgUiApp:
 
     A run has the agent's model, tools and settings; the client's conversation, tools, context and state. The client
     asks the user about tools that need an approval, and about the questions of a running tool: the tool waits for the
-    run that brings the answer. A run uses neither the agent's own conversation nor its store. The agent's tools run on
-    the server's event loop.
+    run that brings the answer. A run does not use the agent's store. The agent's tools run on the server's event loop,
+    with the value of ``deps_of``, which is called with the request's ASGI scope, as their ``deps``.
 
     All clients share the threads: any client that knows a thread's id can answer its questions. Authenticate clients
     first, in a middleware; an app with users gives each its own ``server`` and ``room`` by ``agent_of``, which is
@@ -55,9 +55,10 @@ class AgUiApp:
 
     def __init__(
         self,
-        agent: Agent | None = None,
+        agent: Agent[Any, Any] | None = None,
         *,
-        agent_of: Callable[[MutableMapping[str, Any]], Agent] | None = None,
+        agent_of: Callable[[MutableMapping[str, Any]], Agent[Any, Any]] | None = None,
+        deps_of: Callable[[MutableMapping[str, Any]], object] | None = None,
         max_body: int = 16 << 20,
         max_runs: int = 256,
         run_timeout: float = 600,
@@ -67,9 +68,10 @@ class AgUiApp:
         trust_clients: bool = False,
     ) -> None:
         if (agent is None) == (agent_of is None):
-            raise ConfigurationError("`AgUiApp` has no agent, or two", "give it an `agent`, or an `agent_of`")
+            raise MisuseError("`AgUiApp` has no agent, or two", "give it an `agent`, or an `agent_of`")
         self._agent = agent
         self._agent_for = agent_of
+        self._deps_for = deps_of
         self._max_body = max_body
         self._stop_timeout = stop_timeout
         # The bytes of all bodies being read, without the first part of each.
@@ -160,7 +162,10 @@ class AgUiApp:
             )
             agent = self._agent if self._agent_for is None else self._agent_for(scope)
             assert agent is not None
-            here, _ = agent._here(agent._typed)
+            # Each run has the client's conversation, so one handle serves all of an agent.
+            engine = agent._engine_of(None)
+            deps = None if self._deps_for is None else self._deps_for(scope)
+            here, _ = engine.begin(engine.agent(), engine.definition.typed, deps=deps)
             return await self._server.answer(here, request)
         finally:
             self._held -= held
@@ -182,28 +187,28 @@ async def _refuse(send: Send, path: str, status: int, code: str, message: str) -
     await send({"type": "http.response.body", "body": body.encode()})
 
 
-def to_ag_ui(turn: Turn) -> AsyncIterator[dict[str, Json]]:
+def to_ag_ui(turn: Turn[Any]) -> AsyncIterator[dict[str, Json]]:
     """Returns the turn as one complete AG-UI run, from ``RUN_STARTED`` to ``RUN_FINISHED`` or ``RUN_ERROR``: each event
     as AG-UI's JSON.
 
     For a handler of your own::
 
-        thread = ThreadKey(thread=conversation_id, room=user_id)
-        async for event in to_ag_ui(agent.thread(thread).send(text)):
+        conversation = agent.conversation(ThreadKey(conversation_id, room=user_id))
+        async for event in to_ag_ui(conversation.stream(text)):
             yield f"data: {json.dumps(event)}\\n\\n"
 
-    Each user and each conversation needs its own thread, as here: all who send on a thread see what is said on it, and
-    the second of two turns at once fails with ``BusyError``. The thread continues from the agent's ``store``; without
-    one it lives as long as the app keeps what ``agent.thread`` returned. ``Agent.forget_thread`` releases it at once.
+    The agent is shared, and each user and each conversation has a ``conversation``, as here. The second of two turns at
+    once fails with ``BusyError``. The conversation continues from the agent's ``store``; without one it lives as long as
+    the app holds it.
 
-    The run takes the turn's events and its result. A turn that was cancelled ends with ``RUN_ERROR`` and the code
+    The run takes the turn's updates and its result. A turn that was cancelled ends with ``RUN_ERROR`` and the code
     ``abort``. Calls that tools defer are the client's to answer: the run ends with them pending, and so does the turn.
     Leaving the loop stops the turn.
     """
     return _run_of(turn)
 
 
-async def _run_of(turn: Turn) -> AsyncIterator[dict[str, Json]]:
+async def _run_of(turn: Turn[Any]) -> AsyncIterator[dict[str, Json]]:
     events = await told(turn._there().to_ag_ui())
     try:
         while (event := await events.next()) is not None:

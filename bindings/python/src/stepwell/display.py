@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 from . import events as ev
 from ._record import Json
 from .items import Card, Drawn, Item, Notice, Said, timeline_of, to_markdown
-from .outcomes import Finished, Outcome
 from .pictures import pictures_of
+from .result import TurnResult
 from .timeline import Span
 
 
@@ -36,11 +37,12 @@ class TurnCard:
         return view
 
     @classmethod
-    def of_finished(cls, finished: Finished) -> TurnCard:
+    def of_result(cls, result: TurnResult[Any]) -> TurnCard:
         """Returns the card of a finished turn: what followed the user's last message, and how it ended."""
-        asked = [number for number, message in enumerate(finished.messages) if message.get("role") == "user"]
-        view = cls.of_messages(finished.messages[asked[-1] + 1 :] if asked else finished.messages)
-        view._ended(finished.outcome)
+        asked = [number for number, message in enumerate(result.messages) if message.role == "user"]
+        said = result.messages[asked[-1] + 1 :] if asked else result.messages
+        view = cls.of_messages(said.to_json())
+        view._ended(result.problem)
         return view
 
     def apply(self, event: ev.Event) -> None:
@@ -63,7 +65,8 @@ class TurnCard:
             case ev.ActivitySnapshot(activity_type="media", content=content):
                 self._made(content)
             case ev.Completed(outcome=outcome):
-                self._ended(outcome)
+                problem = outcome.problem
+                self._ended(None if problem is None else problem.message)
             case ev.Retrying(attempt=attempt, delay=delay, reason=reason):
                 self._items.append(Notice(f"try {attempt} in {delay:g} s: {reason}"))
             case ev.WaitingForNetwork():
@@ -121,11 +124,11 @@ class TurnCard:
         if pictures := pictures_of(parts):
             self._items.append(Drawn("".join(pictures)))
 
-    def _ended(self, outcome: Outcome) -> None:
+    def _ended(self, problem: str | None) -> None:
         for card in self._cards.values():
             card.since = None
-        if problem := outcome.problem:
-            self._items.append(Notice(problem.message, is_trouble=True))
+        if problem is not None:
+            self._items.append(Notice(problem, is_trouble=True))
 
     def _message(self, message: Mapping[str, Json]) -> None:
         role, content = message.get("role"), message.get("content")

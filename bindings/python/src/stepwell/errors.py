@@ -1,7 +1,8 @@
-"""What Stepwell raises."""
+"""What Stepwell raises: one tree below ``StepwellError``, with a class for each thing that an app may do about it."""
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Callable, Coroutine
 from functools import wraps
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
@@ -9,219 +10,210 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 from ._ffi import stepwell_ffi as _ffi
 
 if TYPE_CHECKING:
-    from .outcomes import Finished, Outcome, Problem
+    from .outcomes import Problem
+    from .result import TurnResult
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
 class StepwellError(Exception):
-    """A call that failed."""
+    """A turn without a complete answer, or a call that cannot be done; the subclasses say why."""
 
-    def __init__(self, reason: str, advice: str) -> None:
-        super().__init__(f"{reason}; {advice}")
-        self.reason = reason
-        """What went wrong."""
+    message: str
+    """What went wrong, in a sentence without anything of the conversation."""
+    advice: str
+    """What to do about it."""
+    provider: str | None
+    """The name of the model's provider; ``None`` where no turn is concerned."""
+    status: int | None
+    """The HTTP status of the provider's answer, if it answered with an error."""
+    retryable: bool
+    """Whether the same may succeed another time."""
+    result: TurnResult[Any] | None
+    """The turn so far, with what was said; ``None`` if none had begun."""
+
+    def __init__(
+        self,
+        message: str,
+        advice: str,
+        *,
+        provider: str | None = None,
+        status: int | None = None,
+        retryable: bool = False,
+        result: TurnResult[Any] | None = None,
+    ) -> None:
+        super().__init__(f"{message}; {advice}")
+        self.message = message
         self.advice = advice
-        """What to do about it."""
+        self.provider = provider
+        self.status = status
+        self.retryable = retryable
+        self.result = result
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.reason, self.advice)
+        return _again, (type(self), self.message, self.advice, self.provider, self.status, self.retryable, self.result)
 
 
-class ConfigurationError(StepwellError):
-    """The configuration does not work: an unknown provider, a missing key, a tool that cannot be registered."""
+def _again(
+    kind: type[StepwellError],
+    message: str,
+    advice: str,
+    provider: str | None,
+    status: int | None,
+    retryable: bool,
+    result: TurnResult[Any] | None,
+) -> StepwellError:
+    """Makes an unpickled error."""
+    return kind(message, advice, provider=provider, status=status, retryable=retryable, result=result)
 
 
-class InvalidArgumentError(StepwellError):
-    """An argument is invalid."""
+class AuthenticationError(StepwellError):
+    """The key is missing or wrong."""
 
 
-class MisuseError(StepwellError):
-    """The call does not fit the state of the run: the app's own mistake. The run is unchanged."""
+class PermissionDeniedError(StepwellError, builtins.PermissionError):
+    """The key is valid, and not allowed to do this."""
 
 
-class SnapshotError(StepwellError):
-    """The snapshot cannot be read."""
-
-
-class BrokenError(StepwellError):
-    """A call broke off inside Stepwell, so the run cannot be trusted any more."""
-
-
-class JournalError(StepwellError):
-    """The text is no journal, or the run differs from its journal."""
-
-
-class StoreFailedError(StepwellError):
-    """The store cannot be read or written, or does not have what was asked for."""
-
-
-class StaleError(StepwellError):
-    """The handle belongs to a run that no longer owns its thread. Nothing was changed."""
-
-
-class UnavailableError(StepwellError):
-    """The system does not provide what the agent needs: threads, or an HTTP client."""
-
-
-class TurnError(StepwellError):
-    """A turn whose answer is incomplete: the subclasses give the reason. Awaiting a turn raises it, and so does
-    ``Agent.run_sync``."""
-
-    def __init__(self, finished: Finished, problem: Problem) -> None:
-        super().__init__(problem.message, problem.advice)
-        self.finished = finished
-        """The turn as it ended, with what was said so far."""
-        self.outcome: Outcome = finished.outcome
-        """How the turn ended."""
-        self.retryable = problem.retryable
-        """Whether a later attempt may succeed."""
-        self._problem = problem
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.finished, self._problem)
-
-
-class AuthenticationError(TurnError):
-    """The key is missing, wrong, or not allowed to do this."""
-
-
-class RateLimitError(TurnError):
-    """Too many requests, or the quota is used up."""
-
-
-class InvalidRequestError(TurnError):
-    """The request is at fault."""
-
-
-class NotFoundError(TurnError):
+class NotFoundError(StepwellError, LookupError):
     """The model or the address does not exist."""
 
 
-class ServerError(TurnError):
-    """The provider is at fault."""
+class RateLimitError(StepwellError):
+    """Too many requests."""
 
 
-class OverloadedError(TurnError):
-    """The provider or the model is overloaded."""
+class QuotaError(StepwellError):
+    """The account's quota or credit is used up."""
 
 
-class ContextTooLongError(TurnError):
+class ContextTooLongError(StepwellError):
     """The conversation is longer than the model can read."""
 
 
-class ContentFilteredError(TurnError):
+class InvalidRequestError(StepwellError):
+    """The request is at fault."""
+
+
+class RefusedError(StepwellError):
+    """The model refused to answer, or a hook refused the request or the answer."""
+
+
+class ContentFilterError(StepwellError):
     """The provider's filter stopped the request or the answer."""
 
 
-class RefusedError(TurnError):
-    """The model refused to answer."""
+class OutputInvalidError(StepwellError):
+    """The answer is empty, or is not of the type that was asked for."""
 
 
-class CutError(TurnError):
-    """The answer was cut off at the model's limit of tokens."""
+class LimitReachedError(StepwellError):
+    """A limit was reached: the turn's, the agent's own, or the model's limit of tokens, which cut the answer off."""
 
 
-class EmptyAnswerError(TurnError):
-    """The model ended without text, a tool call or media."""
+class ToolFailedError(StepwellError):
+    """A tool, or other code of the app for the turn, failed."""
 
 
-class LimitReachedError(TurnError):
-    """A limit of the turn was reached, or one of the agent's own."""
+class ServerError(StepwellError):
+    """The provider or the agent is at fault."""
 
 
-class ConnectionFailedError(TurnError):
+class OverloadedError(StepwellError):
+    """The provider or the model has too much to do."""
+
+
+class InvalidResponseError(StepwellError):
+    """The response is not an answer in the provider's format."""
+
+
+class ConnectionFailedError(StepwellError, builtins.ConnectionError):
     """The model's server cannot be reached, or the connection broke."""
 
 
-class TimedOutError(TurnError):
-    """The turn took too long."""
+class TimedOutError(StepwellError, builtins.TimeoutError):
+    """The request or the turn took too long."""
 
 
-class UnreadableError(TurnError):
-    """The answer is not in the provider's format."""
+class StoreError(StepwellError):
+    """The store cannot be read or written, or does not have what was asked for."""
 
 
-class OutputInvalidError(TurnError):
-    """The model did not give the typed answer that it was asked for."""
+class BusyError(StepwellError):
+    """Another turn of the conversation is under way."""
 
 
-class AgentFailedError(TurnError):
-    """The agent reported that its run failed, without a known reason."""
+class TurnCancelledError(StepwellError):
+    """The user or the app stopped the turn."""
 
 
-class AppFailedError(TurnError):
-    """The app's own code for the turn failed."""
+class MisuseError(StepwellError, ValueError):
+    """The program uses Stepwell in a way that cannot work: a wrong argument, an unknown provider, a call at a moment that
+    it does not fit, a snapshot that cannot be read. Nothing was changed."""
 
 
-class RefusedByHookError(TurnError):
-    """A hook of the app's refused the request or the answer, or failed."""
-
-
-class NotStoredError(TurnError):
-    """The turn could not be stored."""
-
-
-class BusyError(TurnError):
-    """Another turn of the thread is under way."""
-
-
-class StoppedError(TurnError):
-    """The user, or the agent, stopped the turn."""
-
-
-TURN_ERRORS: dict[str, type[TurnError]] = {
+KINDS: dict[str, type[StepwellError]] = {
     "authentication": AuthenticationError,
-    "rate_limit": RateLimitError,
-    "invalid_request": InvalidRequestError,
+    "permission": PermissionDeniedError,
     "not_found": NotFoundError,
+    "rate_limit": RateLimitError,
+    "quota": QuotaError,
+    "context_too_long": ContextTooLongError,
+    "invalid_request": InvalidRequestError,
+    "refused": RefusedError,
+    "content_filter": ContentFilterError,
+    "output_invalid": OutputInvalidError,
+    "limit_reached": LimitReachedError,
+    "tool_failed": ToolFailedError,
     "server_error": ServerError,
     "overloaded": OverloadedError,
-    "context_too_long": ContextTooLongError,
-    "content_filtered": ContentFilteredError,
-    "refused": RefusedError,
-    "cut": CutError,
-    "empty_answer": EmptyAnswerError,
-    "limit_reached": LimitReachedError,
-    "connection_failed": ConnectionFailedError,
-    "timed_out": TimedOutError,
-    "unreadable": UnreadableError,
-    "output_invalid": OutputInvalidError,
-    "agent_failed": AgentFailedError,
-    "app_failed": AppFailedError,
-    "refused_by_hook": RefusedByHookError,
-    "not_stored": NotStoredError,
+    "invalid_response": InvalidResponseError,
+    "connection": ConnectionFailedError,
+    "timeout": TimedOutError,
+    "store": StoreError,
     "busy": BusyError,
-    "stopped": StoppedError,
+    "cancelled": TurnCancelledError,
+    "misuse": MisuseError,
 }
-"""The exception of each kind of problem."""
+"""The class of each kind of problem."""
+
+
+def error_of(problem: Problem, provider: str | None, result: TurnResult[Any] | None) -> StepwellError:
+    """Returns the error of a turn."""
+    kind = KINDS.get(problem.kind.value, StepwellError)
+    return kind(
+        problem.message,
+        problem.advice,
+        provider=provider,
+        status=problem.status,
+        retryable=problem.retryable,
+        result=None if kind is BusyError else result,
+    )
 
 
 class ToolError(Exception):
     """Raised by a tool that cannot do its work: the model is shown just the message, and can continue.
 
-    For any other exception the model learns only that the tool failed: see ``Agent(tool_errors=…)``.
+    For any other exception the model learns only that the tool failed: see ``Agent(on_tool_error=…)``.
     """
 
 
 class Deferred(Exception):
     """Raised by a tool that has begun something whose result comes later, in minutes or days.
 
-    ``Turn.finish_call`` or ``Turn.fail_call`` supplies it, in this process or in a later one that revived the turn.
+    ``Turn.resolve_call`` or ``Turn.fail_call`` supplies it, in this process or in a later one that revived the turn.
     """
 
 
 _CLASSES: dict[str, type[StepwellError]] = {
-    "Configuration": ConfigurationError,
-    "InvalidArgument": InvalidArgumentError,
+    "Configuration": MisuseError,
+    "InvalidArgument": MisuseError,
     "Misuse": MisuseError,
-    "Snapshot": SnapshotError,
-    "Broken": BrokenError,
-    "Journal": JournalError,
-    "Store": StoreFailedError,
-    "Stale": StaleError,
-    "Unavailable": UnavailableError,
+    "Snapshot": MisuseError,
+    "Journal": MisuseError,
+    "Stale": MisuseError,
+    "Store": StoreError,
 }
 
 

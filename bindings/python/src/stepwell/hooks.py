@@ -7,7 +7,10 @@ from collections.abc import Awaitable, Mapping
 from typing import Any
 
 from ._ffi import stepwell_ffi as _ffi
-from ._ffi.effects import HookedAnswer, HookedCall, HookedRequest, HookedResult
+from ._ffi.effects import HookedAnswer as HookedAnswer
+from ._ffi.effects import HookedCall as HookedCall
+from ._ffi.effects import HookedRequest as HookedRequest
+from ._ffi.effects import HookedResult as HookedResult
 from ._record import Json
 from .media import Parts
 from .schema import jsonable

@@ -22,7 +22,7 @@ but no key."""
 def replay_journal(journal: str) -> JournalReplay:
     """Replays a journal: the same inputs must lead to the same states, outputs and end.
 
-    A text that is no journal, and a run that differs from its journal, raise ``JournalError``, which names the place.
+    A text that is no journal, and a run that differs from its journal, raise ``MisuseError``, which names the place.
     """
     replayed: JournalReplay = lift(translates(_ffi.replay_journal)(journal))
     return replayed

@@ -12,7 +12,7 @@ from typing import Any, Protocol, TypeAlias, TypeGuard, Union
 from ._ffi import stepwell_ffi as _ffi
 from ._record import Json
 from .arguments import checks_arguments
-from .errors import InvalidArgumentError, translates
+from .errors import MisuseError, translates
 from .schema import jsonable
 
 
@@ -52,11 +52,11 @@ class Parts(list[Mapping[str, Json]]):
 
 
 def image(source: Media, *, media_type: str | None = None, name: str | None = None) -> ContentPart:
-    """A picture, for ``Agent.send`` or as a tool's result.
+    """A picture, for ``Agent.run`` or as a tool's result.
 
     The source is a path, an address (``https://…``, ``data:…``), bytes, a PIL image or a matplotlib figure; the latter
     two become PNG. A file is read at once; the provider fetches what is at an address. Without ``media_type`` the type
-    is detected from the first bytes or the name. ``name`` names bytes. Raises ``InvalidArgumentError`` for what is
+    is detected from the first bytes or the name. ``name`` names bytes. Raises ``MisuseError`` for what is
     missing, empty, of no known type or no picture.
     """
     made = _png(source)
@@ -98,7 +98,7 @@ def part_of(where: str, value: Content) -> ContentPart:
         return ContentPart(value)
     if (made := _png(value)) is not None:
         return image(made)
-    raise InvalidArgumentError(
+    raise MisuseError(
         f"{where} is of the type {type(value).__name__}", "give a text, or what `image`, `document` and the like make"
     )
 
@@ -146,7 +146,7 @@ def _part(kind: _ffi.MediaKind, source: Media, media_type: str | None, name: str
     elif isinstance(source, (bytes, bytearray, memoryview)):
         given = _ffi.MediaSource.BYTES(bytes(source))
     else:
-        raise InvalidArgumentError(
+        raise MisuseError(
             f"`source` of `{kind.name.lower()}` is of the type {type(source).__name__}", "give a path, an address or bytes"
         )
     return ContentPart(translates(_ffi.media_part)(kind, given, media_type, name).json)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 import types
 import typing
-from typing import Any, Literal, Union
+from typing import TYPE_CHECKING, Any, Literal, Union
 
 from . import scalars
 from ._record import Json
-from .config import OutputType
-from .outcomes import Finished, Success
 from .schema import from_json, own_doc, schema_of
+
+if TYPE_CHECKING:
+    from .outcomes import Finished
+    from .result import TurnResult
 
 LONGEST = 64
 
@@ -21,12 +22,18 @@ class TypedOutput:
     """The type of an answer: the request to the model, and the code that reads the answer."""
 
     def __init__(self, hint: Any) -> None:
+        from .config import OutputType
+
         if isinstance(hint, (list, tuple)):
             # `[Trip, str]`, as others write a union.
             hint = Union[tuple(hint)]
         self._hint = hint
         self.is_text: bool = hint is str
         """Whether the answer is plain text, the model's usual answer: nothing is requested then."""
+        if isinstance(hint, OutputType):
+            # A JSON Schema: the answer stays JSON.
+            self.asked = hint
+            return
         # Python's description of `Decimal` is of no use to a model.
         is_apps_own = isinstance(hint, type) and scalars.of_type(hint) is None and hint.__module__ != "builtins"
         description = own_doc(hint) if is_apps_own else ""
@@ -37,21 +44,15 @@ class TypedOutput:
 
     def read(self, value: Json) -> Any:
         """Returns the value of the type; raises ``TypeError`` or ``ValueError`` with what does not fit."""
-        return from_json(self._hint, value)
+        return value if self._hint is self.asked else from_json(self._hint, value)
 
-    def finish(self, finished: Finished) -> Finished:
+    def result(self, finished: Finished) -> TurnResult[Any]:
         """Returns the turn with its answer as a value of the type."""
-        if self.is_text and finished.output is None and isinstance(finished.outcome, Success):
-            return dataclasses.replace(finished, output=_last_text(finished))
+        from .result import result_of
+
         if finished.output is None:
-            return finished
-        return dataclasses.replace(finished, output=self.read(finished.output))
-
-
-def _last_text(finished: Finished) -> str:
-    """Returns what the model said in its last message."""
-    messages = [message for message in finished.messages if message["role"] == "assistant"]
-    return str(messages[-1].get("content") or "") if messages else ""
+            return result_of(finished, None, is_text=self.is_text)
+        return result_of(finished, self.read(finished.output), is_text=False)
 
 
 def _name(hint: Any) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from .cards import exact
-from .errors import ConfigurationError
+from .errors import MisuseError
 from .timeline import Span
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 try:
     from matplotlib.figure import Figure
 except ImportError:
-    raise ConfigurationError(
+    raise MisuseError(
         "`plot` draws with matplotlib, which is not installed here", "pip install 'stepwell[notebook]'"
     ) from None
 

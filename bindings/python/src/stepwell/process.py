@@ -8,11 +8,10 @@ import threading
 from typing import NoReturn
 
 from ._ffi import stepwell_ffi as _ffi
-from .errors import MisuseError, UnavailableError
+from .errors import MisuseError, StepwellError
 
 # A thread that calls into Python during the interpreter's shutdown would crash the process.
 atexit.register(_ffi.shutdown)
-
 
 
 
@@ -42,7 +41,7 @@ class OwnProcess:
 
     def __init__(self, what: str) -> None:
         if OwnProcess._is_broken:
-            raise UnavailableError(
+            raise StepwellError(
                 "the process was forked while a thread of Stepwell's was busy with code of the app, which holds what it locked",
                 "fork before the first turn, or begin the process anew, as multiprocessing's `spawn` does",
             )
@@ -54,9 +53,9 @@ class OwnProcess:
         return os.getpid() == self._process
 
     def check(self) -> None:
-        """Raises ``UnavailableError`` in another process."""
+        """Raises ``StepwellError`` in another process."""
         if not self.is_here():
-            raise UnavailableError(
+            raise StepwellError(
                 f"this {self._what} was made before the process was forked: its threads and connections are the other's",
                 f"make the {self._what} in this process",
             )

@@ -16,7 +16,7 @@ class RunRegistry(RegistryCalls):
 
     A thread has at most one owner. Registering a run takes the thread over and makes the previous handle stale: check
     the handle of everything that the run's network, tools and timers bring, and drop what has a stale handle. Every
-    call is atomic, from any thread. A call with a stale handle raises ``StaleError``. For an app with one server and no
+    call is atomic, from any thread. A call with a stale handle raises ``MisuseError``. For an app with one server and no
     rooms, an id alone names the thread.
     """
 

@@ -15,7 +15,7 @@ from typing import Any, Literal, Optional, Union
 
 from . import models, scalars
 from ._record import Json
-from .errors import InvalidArgumentError
+from .errors import MisuseError
 from .hints import fields_hints, hints_of
 
 Schema = dict[str, Json]
@@ -89,11 +89,11 @@ def arguments_of(function: Callable[..., Any], *, has_schema: bool = False) -> A
         hints = hints_of(function)
         parameters = inspect.signature(function).parameters.values()
     except NameError as error:
-        raise InvalidArgumentError(
+        raise MisuseError(
             f"the type hints of the tool `{name}` cannot be read: {error}", "name types that exist where it is defined"
         ) from None
     except (TypeError, ValueError) as error:
-        raise InvalidArgumentError(
+        raise MisuseError(
             f"`{name}` cannot be a tool: {error}", "give a function, a method, or an object that can be called"
         ) from None
     for argument in parameters:
@@ -102,13 +102,13 @@ def arguments_of(function: Callable[..., Any], *, has_schema: bool = False) -> A
         if has_schema and argument.kind in (argument.VAR_KEYWORD, argument.VAR_POSITIONAL):
             continue
         if argument.kind not in (argument.POSITIONAL_OR_KEYWORD, argument.KEYWORD_ONLY):
-            raise InvalidArgumentError(
+            raise MisuseError(
                 f"the tool `{name}` has the argument `{argument}`, which cannot be given by name",
                 "give it arguments with names"
                 + (", or a schema: `parameters={…}`" if argument.kind is argument.VAR_KEYWORD else ""),
             )
         if models.is_field(argument.default):
-            raise InvalidArgumentError(
+            raise MisuseError(
                 f"the argument `{argument.name}` of the tool `{name}` has a `Field` as its default, which the function "
                 "would be given",
                 f"write `{argument.name}: Annotated[…, Field(…)]`",
@@ -152,7 +152,7 @@ class _Builder:
         if meant is hint:
             return self._schema(hint, where)
         if any(hint is alias for alias in self._aliases):
-            raise InvalidArgumentError(f"{where} is of a type that holds itself: {hint!r}", "use a dataclass for it")
+            raise MisuseError(f"{where} is of a type that holds itself: {hint!r}", "use a dataclass for it")
         self._aliases.append(hint)
         found = self._schema(meant, where)
         self._aliases.pop()
@@ -188,7 +188,7 @@ class _Builder:
             return self._tuple(arguments, where)
         if origin in _MAPS:
             if self.schema(arguments[0], where).get("type") != "string":
-                raise InvalidArgumentError(
+                raise MisuseError(
                     f"{where} has keys of {arguments[0]!r}; those of a JSON object are strings", "take `str` for the keys"
                 )
             return {"type": "object", "additionalProperties": self.schema(arguments[1], where)}
@@ -198,7 +198,7 @@ class _Builder:
             return self._fields(hint)
         if models.can_read(hint):
             return models.schema(hint, self._models)
-        raise InvalidArgumentError(
+        raise MisuseError(
             f"{where} is of a type that JSON has no form for: {hint!r}",
             "use str, int, float, bool, list, dict, a date or time, Decimal, UUID, Path, bytes, Optional, Literal, an "
             "Enum, a dataclass, a NamedTuple, a TypedDict, or what Pydantic can read, where it is installed",

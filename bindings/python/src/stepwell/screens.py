@@ -14,10 +14,10 @@ from . import events as ev
 from ._record import Json
 from .cards import visible
 from .display import TurnCard
-from .errors import InvalidArgumentError, MisuseError, StepwellError
+from .errors import MisuseError, StepwellError
 from .items import Notice
-from .outcomes import Finished
 from .questions import has_widgets, in_notebook
+from .result import TurnResult
 from .sync import SyncTurn
 from .timeline import Span
 
@@ -37,12 +37,12 @@ _BYTES = 500_000
 class Shown:
     """A turn that is shown. The turn runs by itself; await it for its end, in this cell or a later one."""
 
-    def __init__(self, turn: Turn, task: asyncio.Task[Finished]) -> None:
+    def __init__(self, turn: Turn[Any], task: asyncio.Task[TurnResult[Any]]) -> None:
         self.turn = turn
         """The turn: to cancel or to ``plot`` it, say. Its events belong to the view."""
         self._task = task
 
-    def __await__(self) -> Generator[Any, None, Finished]:
+    def __await__(self) -> Generator[Any, None, TurnResult[Any]]:
         return self._task.__await__()
 
     def __repr__(self) -> str:
@@ -75,30 +75,30 @@ class Screen(Protocol):
 
 
 @overload
-def show(turn: Turn, *, file: TextIO | None = None, widget: bool | None = None) -> Shown: ...
+def show(turn: Turn[Any], *, file: TextIO | None = None, widget: bool | None = None) -> Shown: ...
 
 
 @overload
-def show(turn: SyncTurn, *, file: TextIO | None = None, widget: bool | None = None) -> Finished: ...
+def show(turn: SyncTurn[Any], *, file: TextIO | None = None, widget: bool | None = None) -> TurnResult[Any]: ...
 
 
-def show(turn: Turn | SyncTurn, *, file: TextIO | None = None, widget: bool | None = None) -> Shown | Finished:
-    """Shows a turn while it streams, and returns how it ended: ``await show(agent.send("Hi"))``,
-    ``show(agent.send_sync("Hi"))``.
+def show(turn: Turn[Any] | SyncTurn[Any], *, file: TextIO | None = None, widget: bool | None = None) -> Shown | TurnResult[Any]:
+    """Shows a turn while it streams, and returns its result: ``await show(agent.stream("Hi"))``,
+    ``show(agent.stream_sync("Hi"))``. A turn without a complete answer is shown too, and raises nothing.
 
     In a notebook it shows text and tool cards in the cell's output; elsewhere lines on ``file``, standard output if
-    ``None``. A cell that ends with ``show(agent.send("Hi"))``, without ``await``, is done at once, and the turn
+    ``None``. A cell that ends with ``show(agent.stream("Hi"))``, without ``await``, is done at once, and the turn
     continues.
 
     Args:
-        turn: What ``send`` or ``send_sync`` gave.
+        turn: What ``stream`` or ``stream_sync`` gave.
         file: Where to write lines, in the place of the notebook.
         widget: Whether a notebook has a widget with buttons, for approvals and to cancel, which needs
             ``pip install 'stepwell[notebook]'``; if ``None``, where that is installed. Else it has Markdown.
     """
     if not isinstance(turn, SyncTurn) and not hasattr(turn, "more"):
-        raise InvalidArgumentError(
-            f"`turn` of `show` is of the type {type(turn).__name__}", "give what `send` or `send_sync` gave"
+        raise MisuseError(
+            f"`turn` of `show` is of the type {type(turn).__name__}", "give what `stream` or `stream_sync` gave"
         )
     if not isinstance(turn, SyncTurn):
         _check_loop()
@@ -118,17 +118,17 @@ def show(turn: Turn | SyncTurn, *, file: TextIO | None = None, widget: bool | No
     return Shown(turn, task)
 
 
-_tasks: set[asyncio.Task[Finished]] = set()
+_tasks: set[asyncio.Task[TurnResult[Any]]] = set()
 
 
 def _check_loop() -> None:
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        raise MisuseError("no event loop of asyncio runs here", "call it in a coroutine, or give it what `send_sync` gave") from None
+        raise MisuseError("no event loop of asyncio runs here", "call it in a coroutine, or give it what `stream_sync` gave") from None
 
 
-def _show_sync(turn: SyncTurn, screen: Screen) -> Finished:
+def _show_sync(turn: SyncTurn[Any], screen: Screen) -> TurnResult[Any]:
     cell = _cell()
     try:
         while True:
@@ -138,14 +138,15 @@ def _show_sync(turn: SyncTurn, screen: Screen) -> Finished:
             except TimeoutError:
                 screen.draw()
                 continue
-            event = next(turn)
+            event = turn._next()
+            assert event is not None
             screen.took(event)
             if screen.shows_pictures and _is_result(event):
                 with contextlib.suppress(StepwellError):
-                    screen.took_messages(turn.messages())
+                    screen.took_messages(turn.messages().to_json())
         screen.draw()
-        finished = turn.finish()
-        screen.took_messages(finished.messages)
+        finished = turn._ended()
+        screen.took_messages(finished.messages.to_json())
     except BaseException:
         turn.cancel()
         raise
@@ -154,7 +155,7 @@ def _show_sync(turn: SyncTurn, screen: Screen) -> Finished:
     return _shown(finished, cell)
 
 
-async def _show(turn: Turn, screen: Screen) -> Finished:
+async def _show(turn: Turn[Any], screen: Screen) -> TurnResult[Any]:
     cell = _cell()
     more: asyncio.Task[list[ev.Event]] | None = None
     try:
@@ -171,10 +172,10 @@ async def _show(turn: Turn, screen: Screen) -> Finished:
                 screen.took(event)
             if screen.shows_pictures and any(map(_is_result, events)):
                 with contextlib.suppress(StepwellError):
-                    screen.took_messages(await turn.messages())
+                    screen.took_messages((await turn.messages()).to_json())
         screen.draw()
-        finished = await turn.finish()
-        screen.took_messages(finished.messages)
+        finished = await turn._ended()
+        screen.took_messages(finished.messages.to_json())
     except BaseException:
         if more is not None:
             more.cancel()
@@ -190,20 +191,20 @@ def _is_result(event: ev.Event) -> bool:
     return isinstance(event, ev.ToolCallUpdate) and isinstance(event.result, ev.ToolOutput)
 
 
-_last_shown: tuple[Finished, object] | None = None
+_last_shown: tuple[TurnResult[Any], object] | None = None
 
 
-def _shown(finished: Finished, cell: object) -> Finished:
+def _shown(finished: TurnResult[Any], cell: object) -> TurnResult[Any]:
     global _last_shown
     _last_shown = (finished, cell)
     return finished
 
 
-def display_once(finished: Finished) -> None:
+def display_once(finished: TurnResult[Any]) -> None:
     """Shows a turn as a cell's result, unless ``show`` has drawn it in this very cell."""
     if _last_shown is not None and _last_shown[0] is finished and _last_shown[1] == _cell():
         return
-    _display()(TurnCard.of_finished(finished))
+    _display()(TurnCard.of_result(finished))
 
 
 def _cell() -> object:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import threading
 from collections.abc import Coroutine, Sequence
 from typing import Any
 
@@ -96,7 +97,7 @@ class SessionStore:
     async def delete_thread(self, thread: ThreadKey | str) -> bool:
         """Deletes a thread with all that it holds, and returns whether there was one.
 
-        Delete a thread that an agent has with ``Agent.delete_thread``, which stops the thread's turn first.
+        Delete a thread that an agent has with ``Conversation.delete``, which stops its turn first.
         """
         deleted: bool = await _lifted(self._here().delete_thread(lower(thread_key(thread))))
         return deleted
@@ -118,6 +119,21 @@ class SessionStore:
         return self.on(asyncio.get_running_loop())
 
 
+_wrapping = threading.Lock()
+
+
+def session_store_of(store: SessionStore | Store | None) -> SessionStore | None:
+    """Returns the store with its sessions: one for each store of the app's, whose plain methods share a thread."""
+    if not isinstance(store, Store):
+        return store
+    with _wrapping:
+        made: SessionStore | None = vars(store).get("_sessions")
+        if made is None or not made._process.is_here():
+            made = SessionStore(store)
+            vars(store)["_sessions"] = made
+        return made
+
+
 async def _lifted(telling: Coroutine[Any, Any, Any]) -> Any:
     return lift(await told(telling))
 
@@ -135,7 +151,7 @@ class MemoryStore(SessionStore):
 class SqliteStore(SessionStore):
     """A store in a file of its own, with the built-in SQLite::
 
-        agent = Agent(provider="openai", model="gpt-4o-mini", key=key, store=await SqliteStore.open("chats.db"))
+        agent = Agent("openai:gpt-5-mini", store=await SqliteStore.open("chats.db"))
     """
 
     def __init__(self, opened: _ffi.SessionStore) -> None:

@@ -17,6 +17,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from ._ffi import stepwell_ffi as _ffi
+from ._ffi.effects import Block as Block
+from ._ffi.effects import TurnStatus as TurnStatus
 from ._ffi.stores import *
 from ._record import lift, lower
 
@@ -25,7 +27,7 @@ logger = logging.getLogger("stepwell")
 T = TypeVar("T")
 
 
-class StoreError(Exception):
+class StoreFailure(Exception):
     """Why a store refused a request or failed. Unless an error says otherwise, nothing has changed.
 
     Any other exception of a store counts as temporary: the call is retried.
@@ -36,88 +38,88 @@ class StoreError(Exception):
         self._fields = fields or {"reason": message}
 
 
-class Stale(StoreError):
+class Stale(StoreFailure):
     """The turn has another owner by now: the writer should stop, and leave the turn alone."""
 
     def __init__(self, turn: str, *, given: int, current: int) -> None:
         super().__init__(f"{turn!r} is of generation {current}, not {given}", turn=turn, given=given, current=current)
 
 
-class Busy(StoreError):
+class Busy(StoreFailure):
     """The thread has an unfinished turn, which must end before another begins."""
 
     def __init__(self, turn: str, *, generation: int, owner: str) -> None:
         super().__init__(f"{owner!r} has the unfinished {turn!r}", turn=turn, generation=generation, owner=owner)
 
 
-class Exists(StoreError):
+class Exists(StoreFailure):
     """The thread has a turn of this id."""
 
     def __init__(self, turn: str) -> None:
         super().__init__(f"there is a turn {turn!r} already", turn=turn)
 
 
-class Closed(StoreError):
+class Closed(StoreFailure):
     """The turn is over, and its end is final."""
 
     def __init__(self, turn: str) -> None:
         super().__init__(f"the turn {turn!r} has ended", turn=turn)
 
 
-class Gap(StoreError):
+class Gap(StoreFailure):
     """Blocks or events before this one are missing."""
 
     def __init__(self, turn: str, *, given: int, next: int) -> None:
         super().__init__(f"{given} of {turn!r} is beyond {next}, the next", turn=turn, given=given, next=next)
 
 
-class Conflict(StoreError):
+class Conflict(StoreFailure):
     """The number belongs to another content."""
 
     def __init__(self, turn: str, *, number: int) -> None:
         super().__init__(f"{number} of {turn!r} is stored with another content", turn=turn, number=number)
 
 
-class NoTurn(StoreError):
+class NoTurn(StoreFailure):
     """There is no such turn."""
 
     def __init__(self, turn: str) -> None:
         super().__init__(f"there is no turn {turn!r} in this thread", turn=turn)
 
 
-class NoThread(StoreError):
+class NoThread(StoreFailure):
     """There is no such thread."""
 
     def __init__(self, thread: ThreadKey) -> None:
         super().__init__(f"there is no thread {thread.thread!r}", thread=thread)
 
 
-class Refused(StoreError):
+class Refused(StoreFailure):
     """The request itself cannot be stored."""
 
 
-class Full(StoreError):
+class Full(StoreFailure):
     """There is no room left. The call is retried."""
 
 
-class ReadOnly(StoreError):
+class ReadOnly(StoreFailure):
     """The store is read-only."""
 
 
-class Unavailable(StoreError):
+class Unavailable(StoreFailure):
     """The store cannot be reached, or is locked by another program. The call is retried; the write may have been
     done."""
 
 
-class TooNew(StoreError):
+class TooNew(StoreFailure):
     """The store was made by a later version of this program."""
 
 
-class Damaged(StoreError):
+class Damaged(StoreFailure):
     """The store's data cannot be read."""
 
 
-class Other(StoreError):
+class Other(StoreFailure):
     """Another failure of the store. The call is retried."""
 
 
@@ -128,7 +130,7 @@ class Store(abc.ABC):
     checkpoint to revive it from, and the log of what the user was shown. A turn has one writing owner at a time.
 
     Each method is one transaction: it is done completely or not at all, even if it is cancelled midway, and what the
-    method has confirmed survives the death of the process. A method that fails raises the ``StoreError`` that gives the
+    method has confirmed survives the death of the process. A method that fails raises the ``StoreFailure`` that gives the
     reason.
 
     A method may be ``async``: then it runs on the caller's event loop, several at once. Plain methods run one after the
@@ -346,13 +348,13 @@ async def _carry_out_async(task: _ffi.StoreTask, work: Callable[[], Awaitable[An
 
 
 def _fail(task: _ffi.StoreTask, error: BaseException) -> None:
-    if type(error) is StoreError or not isinstance(error, StoreError):
+    if type(error) is StoreFailure or not isinstance(error, StoreFailure):
         logger.warning("the store failed", exc_info=error)
         error = Other(f"{type(error).__name__}: {error}")
     task.fail(_lower_error(error))
 
 
-def _lower_error(error: StoreError) -> Any:
-    kind = next(kind for kind in type(error).__mro__ if kind.__base__ is StoreError)
+def _lower_error(error: StoreFailure) -> Any:
+    kind = next(kind for kind in type(error).__mro__ if kind.__base__ is StoreFailure)
     generated = getattr(_ffi.StoreError, kind.__name__)
     return generated(**{name: lower(value) for name, value in error._fields.items()})

@@ -13,13 +13,17 @@ from collections.abc import Callable, Coroutine, Iterator, Mapping
 from concurrent.futures import CancelledError, Future
 from concurrent.futures import TimeoutError as WaitTimeout
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from ._record import Json
+from ._types import Out
 from .arguments import names_arguments
 from .errors import MisuseError
-from .events import Completed, Event, Interrupt, ToolFailureKind
+from .events import Completed, Event, Interrupt, TextMessageContent, ToolFailureKind
+from .media import Content
+from .messages import Transcript, UserMessage
 from .outcomes import Finished, Outcome, TokenUsage
+from .result import TurnResult
 
 if TYPE_CHECKING:
     from .plot import TurnPlot
@@ -52,7 +56,7 @@ class _LoopThread:
             raise MisuseError(
                 "a turn without an event loop was begun, or read, in an async tool of another such turn: it would wait "
                 "for itself",
-                "await `send` there, or make the tool a plain function",
+                "await `run` or `send` there, or make the tool a plain function",
             )
         future = asyncio.run_coroutine_threadsafe(work, self._running())
         self._waited_for.add(future)
@@ -126,20 +130,29 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_thread.__init__)  # type: ignore[misc]
 
 
-@names_arguments
-class SyncTurn(Iterator[Event]):
-    """A turn under way, for a plain ``for`` loop; ``Agent.send_sync`` returns it.
+def run_sync(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    """Runs work on an event loop of Stepwell's own, in another thread, and waits for it."""
 
-    The loop raises a ``TurnError`` after the last event if the answer is incomplete; a loop over
-    ``turn.events(raise_on_error=False)`` does not.
+    async def begun() -> T:
+        return await work()
+
+    return _thread.wait_for(begun())
+
+
+@names_arguments
+class SyncTurn(Iterator[Event], Generic[Out]):
+    """A turn under way, for a plain ``for`` loop; ``stream_sync`` returns it.
+
+    The loop raises a ``StepwellError`` after the last update if the answer is incomplete; a loop over
+    ``turn.updates(raise_on_error=False)`` does not.
 
     The turn is cancelled by ``cancel``, by Ctrl-C, and by dropping the last reference to it. Leaving a loop over
-    ``agent.send_sync(…)`` drops it; a turn that has a name continues, so write ``with agent.send_sync(…) as turn``. The
-    turn's async tools run on an event loop of Stepwell's own, in another thread.
+    ``agent.stream_sync(…)`` drops it; a turn that has a name continues, so write ``with agent.stream_sync(…) as turn``.
+    The turn's async tools run on an event loop of Stepwell's own, in another thread.
     """
 
-    def __init__(self, begin: Callable[[], Turn]) -> None:
-        async def begun() -> Turn:
+    def __init__(self, begin: Callable[[], Turn[Out]]) -> None:
+        async def begun() -> Turn[Out]:
             return begin()
 
         self._turn = _thread.wait_for(begun())
@@ -147,13 +160,12 @@ class SyncTurn(Iterator[Event]):
         self._over = False
         self._raises = False
         self._asked: Future[list[Event]] | None = None
-        self.outcome: Outcome | None = None
-        """How the turn ended, once that event has come."""
+        self._outcome: Outcome | None = None
 
     def __repr__(self) -> str:
-        return f"SyncTurn(outcome={self.outcome!r})"
+        return f"SyncTurn({'under way' if self._outcome is None else self._outcome!r})"
 
-    def __iter__(self) -> SyncTurn:
+    def __iter__(self) -> SyncTurn[Out]:
         return self
 
     def __next__(self) -> Event:
@@ -161,7 +173,7 @@ class SyncTurn(Iterator[Event]):
         if event is None:
             if self._raises:
                 self._raises = False
-                self.finish().raise_for_failure()
+                self.result()
             raise StopIteration
         return event
 
@@ -170,19 +182,24 @@ class SyncTurn(Iterator[Event]):
             return None
         event = self._ready.popleft()
         if isinstance(event, Completed):
-            self.outcome = event.outcome
+            self._outcome = event.outcome
             self._raises = event.outcome.problem is not None
         return event
 
-    def events(self, *, raise_on_error: bool = True) -> Iterator[Event]:
-        """Returns the events as ``Turn.events`` does: with ``raise_on_error=False`` the loop ends however the turn
+    def updates(self, *, raise_on_error: bool = True) -> Iterator[Event]:
+        """Yields the updates as ``Turn.updates`` does: with ``raise_on_error=False`` the loop ends however the turn
         ended."""
         return self if raise_on_error else iter(self._next, None)
 
-    def wait(self, timeout: float | None = None) -> bool:
-        """Waits for an event, and returns whether there is one: after the last event there is none.
+    @property
+    def text_stream(self) -> Iterator[str]:
+        """As ``Turn.text_stream``."""
+        return (event.delta for event in self if isinstance(event, TextMessageContent))
 
-        Raises ``TimeoutError`` if no event comes in ``timeout`` seconds; the turn continues.
+    def wait(self, timeout: float | None = None) -> bool:
+        """Waits for an update, and returns whether there is one: after the last update there is none.
+
+        Raises ``TimeoutError`` if no update comes in ``timeout`` seconds; the turn continues.
         """
         if not self._ready and not self._over:
             self._asked = self._asked or _thread.begin(self._turn.more())
@@ -198,16 +215,26 @@ class SyncTurn(Iterator[Event]):
             self._ready.extend(events)
         return bool(self._ready)
 
-    def finish(self) -> Finished:
-        """Waits for the end, whatever is left of the events."""
+    def result(self) -> TurnResult[Out]:
+        """As ``Turn.result``."""
+        self._finish()
+        return _thread.wait_for(self._turn.result())
+
+    def _ended(self) -> TurnResult[Any]:
+        """Waits for the end, and returns the result however the turn ended."""
+        self._finish()
+        return _thread.wait_for(self._turn._ended())
+
+    def _finish(self) -> Finished:
+        """Waits for the end, and returns it however the turn ended."""
         if self._asked is not None:
             self.wait()
         try:
-            finished = _thread.wait_for(self._turn.finish())
+            finished = _thread.wait_for(self._turn._finish())
         except BaseException as error:
             self._broke_off(error)
             raise
-        self.outcome = finished.outcome
+        self._outcome = finished.outcome
         self._over = True
         return finished
 
@@ -216,27 +243,27 @@ class SyncTurn(Iterator[Event]):
         if not isinstance(error, Exception):
             self._turn.cancel()
             with contextlib.suppress(Exception):
-                _thread.begin(self._turn.finish()).result(2.0)
+                _thread.begin(self._turn._finish()).result(2.0)
 
     def cancel(self) -> None:
-        """Stops the turn and its tools, and closes its connection. The events up to the turn's end still arrive."""
+        """Stops the turn and its tools, and closes its connection. The updates up to the turn's end still arrive."""
         self._turn.cancel()
 
     def cancel_call(self, tool_call_id: str) -> None:
         """As ``Turn.cancel_call``."""
         _thread.wait_for(self._turn.cancel_call(tool_call_id))
 
-    def finish_call(self, tool_call_id: str, result: object) -> None:
-        """As ``Turn.finish_call``."""
-        _thread.wait_for(self._turn.finish_call(tool_call_id, result))
+    def resolve_call(self, tool_call_id: str, result: object) -> None:
+        """As ``Turn.resolve_call``."""
+        _thread.wait_for(self._turn.resolve_call(tool_call_id, result))
 
     def fail_call(self, tool_call_id: str, message: str, *, kind: ToolFailureKind = ToolFailureKind.ERROR) -> None:
         """As ``Turn.fail_call``."""
         _thread.wait_for(self._turn.fail_call(tool_call_id, message, kind=kind))
 
-    def steer(self, text: str | None = None, *, message: Mapping[str, Json] | None = None) -> str:
+    def steer(self, message: Content | UserMessage, *parts: Content) -> str:
         """As ``Turn.steer``."""
-        return _thread.wait_for(self._turn.steer(text, message=message))
+        return _thread.wait_for(self._turn.steer(message, *parts))
 
     def resume(self, answers: Mapping[str, Json]) -> None:
         """As ``Turn.resume``."""
@@ -250,7 +277,7 @@ class SyncTurn(Iterator[Event]):
         """As ``Turn.suspend``."""
         return _thread.wait_for(self._turn.suspend())
 
-    def messages(self) -> list[dict[str, Json]]:
+    def messages(self) -> Transcript:
         """As ``Turn.messages``."""
         return _thread.wait_for(self._turn.messages())
 
@@ -284,7 +311,7 @@ class SyncTurn(Iterator[Event]):
         """As ``Turn.rested``."""
         return _thread.wait_for(self._turn.rested())
 
-    def __enter__(self) -> SyncTurn:
+    def __enter__(self) -> SyncTurn[Out]:
         return self
 
     def __exit__(

@@ -22,6 +22,15 @@ watchers: list[Watcher] = []
 one."""
 
 
+mocks: list[str] = []
+"""The addresses of the scripted models that run: a fault of a tool should fail the test."""
+
+
+def default_for(base_url: str | None) -> ToolErrors:
+    """Returns how exceptions are handled where the app does not say."""
+    return "raise" if base_url in mocks else "hide"
+
+
 def report(base_url: str | None, tool: str, error: BaseException) -> None:
     """Reports a fault."""
     for watcher in list(watchers):

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import typing
-from typing import Any, Generic, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from ._ffi import stepwell_ffi as _ffi
-from ._ffi.effects import ToolInvocation
-from ._ffi.events import CallKey
 from ._record import lift
 from .errors import told
 from .schema import from_json, schema_of
+
+if TYPE_CHECKING:
+    from ._ffi.effects import ToolInvocation
 
 D = TypeVar("D")
 T = TypeVar("T")
@@ -26,7 +27,8 @@ class ToolContext(Generic[D]):
             speed = await context.ask("How fast?", Literal["today", "this week"])
             return f"from {context.deps.city}: {speed or 'it waits'}"
 
-        agent = Agent(…, tools=[ship], deps=Depot("Bergen"), answerer=ask_the_user)
+        agent = Agent(…, tools=[ship], deps_type=Depot, answerer=ask_the_user)
+        await agent.run("Ship the parcel.", deps=Depot("Bergen"))
 
     The methods can be called on any thread, so that plain functions have them too. ``ToolContext(deps=…)`` makes one
     for the tests of a tool: its reports are shown to no user, and its questions have no answer.
@@ -34,9 +36,8 @@ class ToolContext(Generic[D]):
 
     def __init__(self, deps: D = None) -> None:  # type: ignore[assignment]
         self.deps: D = deps
-        """The app's own value: that of ``Agent(deps=…)`` or ``agent.with_deps(…)``."""
-        self.invocation = ToolInvocation(CallKey(0, 0), "call", "", {}, "{}", "", "", "", 1)
-        """The call: its arguments, its id, the thread, the turn, the run and the attempt."""
+        """The app's own value: the ``deps`` of the run."""
+        self._invocation: ToolInvocation | None = None
         self._context: _ffi.ToolContext | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
 
@@ -44,13 +45,23 @@ class ToolContext(Generic[D]):
     def of(cls, context: _ffi.ToolContext, deps: D, loop: asyncio.AbstractEventLoop) -> ToolContext[D]:
         """Creates the context of a call in a turn."""
         made = cls(deps)
-        made.invocation = lift(context.invocation())
+        made._invocation = lift(context.invocation())
         made._context = context
         made._loop = loop
         return made
 
     def __repr__(self) -> str:
         return f"ToolContext({self.invocation.name!r}, tool_call_id={self.tool_call_id!r})"
+
+    @property
+    def invocation(self) -> ToolInvocation:
+        """The call: its arguments, its id, the thread, the turn, the run and the attempt."""
+        if self._invocation is None:
+            from ._ffi.effects import ToolInvocation
+            from ._ffi.events import CallKey
+
+            self._invocation = ToolInvocation(CallKey(0, 0), "call", "", {}, "{}", "", "", "", 1)
+        return self._invocation
 
     @property
     def thread_id(self) -> str:

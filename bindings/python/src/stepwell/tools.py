@@ -18,7 +18,7 @@ from . import docstrings
 from ._record import Json
 from .arguments import checks_arguments
 from .cards import mimebundle_of_tool
-from .errors import InvalidArgumentError, ToolError
+from .errors import MisuseError, ToolError
 from .media import Parts, close_figures, result_of
 from .schema import Schema, arguments_of, from_json, schema_of_arguments
 from .tool_context import ToolContext, is_context
@@ -52,11 +52,11 @@ class Tool(Generic[P, R]):
         if isinstance(given, (classmethod, staticmethod)):
             function = given.__func__  # type: ignore[assignment]
         if _gives_one_by_one(function):
-            raise InvalidArgumentError(
+            raise MisuseError(
                 f"{function!r} cannot be a tool: it yields its results one by one", "give a function that returns them all"
             )
         if timeout is not None and not (timeout >= 0 and math.isfinite(timeout)):
-            raise InvalidArgumentError(f"`timeout` of `Tool` is {timeout!r}", "give a number from 0 on")
+            raise MisuseError(f"`timeout` of `Tool` is {timeout!r}", "give a number from 0 on")
         update_wrapper(self, function)
         said = docstrings.parse(inspect.getdoc(function))
         self._function = function
@@ -256,7 +256,7 @@ def as_tool(function: Tool[..., Any] | Callable[..., Any]) -> Tool[..., Any]:
         function = function.__func__._of_class(function.__self__)
     made = function if isinstance(function, Tool) else Tool(function)
     if not made._is_bound:
-        raise InvalidArgumentError(
+        raise MisuseError(
             f"the tool `{made._function.__qualname__}` is a method, and of no object",
             "give the method of an object: `tools=[shop.order]`, not `tools=[Shop.order]`",
         )

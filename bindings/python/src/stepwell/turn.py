@@ -5,48 +5,65 @@ from __future__ import annotations
 import asyncio
 import weakref
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Generator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Mapping
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from ._ffi import stepwell_ffi as _ffi
 from ._ffi.turns import StoredTurn
 from ._record import Json, lift
+from ._types import Out
 from .arguments import as_json, names_arguments
-from .errors import InvalidArgumentError, MisuseError, StepwellError, told, translated
-from .events import Completed, Event, Interrupt, ToolFailureKind, lift_event
-from .machine import entries
+from .errors import MisuseError, StepwellError, error_of, told, translated
+from .events import Completed, Event, Interrupt, TextMessageContent, ToolFailureKind, lift_event
+from .machine.run import entries
+from .media import Content, Parts, result_of, said
+from .messages import Transcript, UserMessage
 from .outcomes import Cancelled, Finished, Outcome, TokenUsage
 from .output import TypedOutput
 from .process import OwnProcess
+from .result import TurnResult
+from .result import result_of as text_result_of
 from .runner import TurnRunner
 from .timeline import Span, Timeline
-from .media import Content, Parts, result_of, said
 
 if TYPE_CHECKING:
+    from ._engine import Thread
     from .plot import TurnPlot
 
 T = TypeVar("T")
 
 
 @names_arguments
-class Turn(AsyncIterator[Event]):
-    """A turn under way: iterate over it for its events, or await it for its complete answer.
+class Turn(AsyncIterator[Event], Generic[Out]):
+    """A turn under way: a loop over it yields its updates, and ``await turn.result()`` its result::
 
-    A loop over the turn raises a ``TurnError`` after the last event if the answer is incomplete, as awaiting the turn
-    does; a loop over ``turn.events(raise_on_error=False)`` does not.
+        async with agent.stream("…") as turn:
+            async for text in turn.text_stream:
+                print(text, end="")
+
+    The loop, and ``result``, raise a ``StepwellError`` if the turn ends without a complete answer; a loop over
+    ``turn.updates(raise_on_error=False)`` does not.
 
     The turn is cancelled by ``cancel``, by cancelling the task that waits for it, and by dropping the last reference to
-    it. Leaving a loop over ``agent.send(…)`` drops it; a turn that has a name continues, so write ``async with
-    agent.send(…) as turn``. Where a task is cancelled or an ``async with`` is left, the turn's tools have ended before
+    it. Leaving a loop over ``agent.stream(…)`` drops it; a turn that has a name continues, so write ``async with
+    agent.stream(…) as turn``. Where a task is cancelled or an ``async with`` is left, the turn's tools have ended before
     the caller continues.
     """
 
     def __init__(
-        self, turn: _ffi.Turn, runner: TurnRunner, typed: TypedOutput | None = None, *, of: str | None = None
+        self,
+        turn: _ffi.Turn,
+        runner: TurnRunner,
+        typed: TypedOutput | None,
+        thread: Thread,
+        *,
+        of: str | None = None,
     ) -> None:
         self._turn = turn
         self._runner = runner
+        # A thread without a holder is forgotten, and its turn is cancelled.
+        self._thread = thread
         # The name, if other turns have the same runner.
         self._of = of
         runner.turns[of] = weakref.ref(turn)
@@ -59,13 +76,13 @@ class Turn(AsyncIterator[Event]):
         self._over = False
         self._raises = False
         self._finished: Finished | None = None
-        self.outcome: Outcome | None = None
-        """How the turn ended, once that event has come."""
+        self._result: TurnResult[Any] | None = None
+        self._outcome: Outcome | None = None
 
     def __repr__(self) -> str:
-        return f"Turn(outcome={self.outcome!r})"
+        return f"Turn({'under way' if self._outcome is None else self._outcome!r})"
 
-    def __aiter__(self) -> Turn:
+    def __aiter__(self) -> Turn[Out]:
         return self
 
     async def __anext__(self) -> Event:
@@ -73,7 +90,7 @@ class Turn(AsyncIterator[Event]):
         if event is None:
             if self._raises:
                 self._raises = False
-                await self._whole()
+                await self.result()
             raise StopAsyncIteration
         return event
 
@@ -84,23 +101,33 @@ class Turn(AsyncIterator[Event]):
                 return None
         event = self._ready.popleft()
         if isinstance(event, Completed):
-            self.outcome = event.outcome
+            self._outcome = event.outcome
             self._raises = event.outcome.problem is not None
         return event
 
-    def events(self, *, raise_on_error: bool = True) -> AsyncIterator[Event]:
-        """Yields the events one by one, as a loop over the turn itself does.
+    def updates(self, *, raise_on_error: bool = True) -> AsyncIterator[Event]:
+        """Yields the updates one by one, as a loop over the turn itself does.
 
-        With ``raise_on_error=False`` the loop ends after the last event, ``Completed``, however the turn ended. Use it for
+        With ``raise_on_error=False`` the loop ends after the last update, ``Completed``, however the turn ended. Use it for
         a screen that shows a failure as one of its lines.
         """
-        return self if raise_on_error else _Events(self)
+        return self if raise_on_error else _Updates(self)
+
+    @property
+    def text_stream(self) -> AsyncIterator[str]:
+        """What the model says, as it comes; a loop over it raises as a loop over the turn does."""
+        return self._texts()
+
+    async def _texts(self) -> AsyncIterator[str]:
+        async for event in self:
+            if isinstance(event, TextMessageContent):
+                yield event.delta
 
     async def more(self) -> list[Event]:
-        """Waits for the next event and returns it with all others that are ready; none when the turn is over.
+        """Waits for the next update and returns it with all others that are ready; none when the turn is over.
 
-        For a screen that is drawn once for all ready events; a loop over the turn yields the same events one by one.
-        This method raises no ``TurnError``: the last event, ``Completed``, has the outcome.
+        For a screen that is drawn once for all ready updates; a loop over the turn yields the same updates one by one.
+        This method raises no error of the turn: the last update, ``Completed``, has the outcome.
         """
         if self._ready:
             events = list(self._ready)
@@ -127,14 +154,26 @@ class Turn(AsyncIterator[Event]):
                 self._partial.apply(event.changes)
         return [lift_event(event) for event in given]
 
-    async def finish(self) -> Finished:
-        """Waits for the end, whatever is left of the events, and returns it however the turn ended.
-
-        Awaiting the turn itself raises a ``TurnError`` if its answer is incomplete.
+    async def result(self) -> TurnResult[Out]:
+        """Waits for the end, whatever is left of the updates; raises the turn's error if its answer is incomplete.
 
         Questions of an AG-UI agent are not shown to the user meanwhile: the agent is informed that there is no answer,
         and if it asks again, the turn is cancelled. To answer, iterate over the turn and ``resume`` it.
         """
+        finished = await self._finish()
+        assert self._result is not None
+        if problem := finished.outcome.problem:
+            raise error_of(problem, self._thread.engine.definition.model.provider, self._result)
+        return cast("TurnResult[Out]", self._result)
+
+    async def _ended(self) -> TurnResult[Any]:
+        """Waits for the end, and returns the result however the turn ended."""
+        await self._finish()
+        assert self._result is not None
+        return self._result
+
+    async def _finish(self) -> Finished:
+        """Waits for the end, and returns it however the turn ended."""
         if self._finished is None:
             there = self._there()
             if self._finishing is None:
@@ -152,28 +191,25 @@ class Turn(AsyncIterator[Event]):
             finished: Finished = lift(await turn.finish())
         except _ffi.StepwellError as error:
             raise translated(error) from None
-        if self._typed is not None:
-            finished = self._typed.finish(finished)
+        if self._typed is None:
+            self._result = text_result_of(finished, finished.output, is_text=finished.output is None)
+        else:
+            self._result = self._typed.result(finished)
         self._finished = finished
-        self.outcome = finished.outcome
+        self._outcome = finished.outcome
         self._over = True
         self._timeline.count_all(finished.usage)
         return finished
 
-    async def _whole(self) -> Finished:
-        return (await self.finish()).raise_for_failure()
-
-    def __await__(self) -> Generator[Any, None, Finished]:
-        return self._whole().__await__()
-
     async def detach(self) -> None:
         """Lets the turn run to its end without a client. The turn can still be cancelled."""
+        self._thread.detach()
         await self._there().detach()
 
     def cancel(self) -> None:
-        """Stops the turn and its tools, and closes its connection. The events up to the turn's end still arrive.
+        """Stops the turn and its tools, and closes its connection. The updates up to the turn's end still arrive.
 
-        ``await turn.finish()`` after it waits until the turn's tools have ended, including their ``finally``.
+        ``await turn.result()`` after it raises a ``TurnCancelledError``, and waits until the turn's tools have ended, including their ``finally``.
         """
         self._turn.cancel()
 
@@ -181,7 +217,7 @@ class Turn(AsyncIterator[Event]):
         """Stops one tool call, by the provider's id for it. The other calls continue, and the model is informed."""
         await told(self._there().cancel_call(tool_call_id))
 
-    async def finish_call(self, tool_call_id: str, result: object) -> None:
+    async def resolve_call(self, tool_call_id: str, result: object) -> None:
         """Supplies the result of a tool call, by the provider's id for it: of a deferred call, or of one that still
         runs.
 
@@ -190,9 +226,9 @@ class Turn(AsyncIterator[Event]):
         try:
             content = result_of(result)
         except (TypeError, ValueError) as error:
-            raise InvalidArgumentError(f"`result` of `Turn.finish_call`: {error}", "give what JSON can have") from error
+            raise MisuseError(f"`result` of `Turn.resolve_call`: {error}", "give what JSON can have") from error
         if isinstance(content, Parts):
-            parts = as_json("`result` of `Turn.finish_call`", content)
+            parts = as_json("`result` of `Turn.resolve_call`", content)
             await told(self._there().finish_call_parts(tool_call_id, parts))
         else:
             await told(self._there().finish_call(tool_call_id, content))
@@ -200,35 +236,29 @@ class Turn(AsyncIterator[Event]):
     async def fail_call(
         self, tool_call_id: str, message: str, *, kind: ToolFailureKind = ToolFailureKind.ERROR
     ) -> None:
-        """Reports that a call failed, as ``finish_call`` does; the model is shown the message."""
+        """Reports that a call failed, as ``resolve_call`` does; the model is shown the message."""
         await told(self._there().fail_call(tool_call_id, message, _ffi.ToolFailureKind[kind.name]))
 
-    async def steer(
-        self, text: Content | None = None, *parts: Content, message: Mapping[str, Json] | None = None
-    ) -> str:
-        """Sends a message during the turn, without stopping it: text and media, or an AG-UI message. Returns the
+    async def steer(self, message: Content | UserMessage, *parts: Content) -> str:
+        """Sends a message during the turn, without stopping it: text and media, or a ``UserMessage``. Returns the
         message's id.
 
         The message waits until the next hop begins, and is answered in this turn: ``SteeringTaken`` reports when. If
         the turn cannot take the message, ``SteeringRefused`` returns it.
         """
-        if text is not None and message is None:
-            words, others = said("`text` of `Turn.steer`", text, parts)
-            taken: str = await told(self._there().steer(words, others))
-            return taken
-        if message is None or text is not None:
-            raise InvalidArgumentError("`steer` takes a text or a message", "give one of them, not both")
-        if not isinstance(message.get("id"), str):
-            raise InvalidArgumentError("`message` of `Turn.steer` has no `id`", "give an AG-UI message with an id of its own")
-        await told(self._there().steer_message(message))
-        return str(message["id"])
+        if isinstance(message, UserMessage):
+            await told(self._there().steer_message(message.to_json()))
+            return message.id
+        words, others = said("`message` of `Turn.steer`", message, parts)
+        taken: str = await told(self._there().steer(words, others))
+        return taken
 
     async def resume(self, answers: Mapping[str, Json]) -> None:
         """Answers all questions that the agent asked with ``Interrupted``, by their ids; ``None`` dismisses one."""
         await told(self._there().resume(entries(answers)))
 
     async def snapshot(self) -> str:
-        """Returns the current turn as text, for ``Agent.revive``, in this process or a later one. The text holds no
+        """Returns the current turn as text, for ``Conversation.revive``, in this process or a later one. The text holds no
         key.
 
         A turn that continues after its snapshot was taken may run tools that the snapshot does not know: prefer
@@ -238,9 +268,9 @@ class Turn(AsyncIterator[Event]):
         return snapshot
 
     async def suspend(self) -> str:
-        """Releases the turn without ending it, and returns it as text for ``Agent.revive``.
+        """Releases the turn without ending it, and returns it as text for ``Conversation.revive``.
 
-        The turn's stream is closed, its tools are stopped, and its events end: best done once it has ``rested``. The
+        The turn's stream is closed, its tools are stopped, and its updates end: best done once it has ``rested``. The
         turn keeps the thread until it is revived or a message is sent on the thread. What the user typed and the turn
         had not taken is dropped.
         """
@@ -269,20 +299,15 @@ class Turn(AsyncIterator[Event]):
         return self._turn.store_trouble()
 
     @property
-    def revived_from(self) -> list[dict[str, Json]] | None:
-        """The conversation from which a stored turn continued, once it has ``begun``: AG-UI messages, to show before
-        its events.
+    def revived_from(self) -> Transcript | None:
+        """The conversation from which a stored turn continued, once it has ``begun``, to show before its updates;
+        ``None`` for a new turn."""
+        messages = self._turn.revived_from()
+        return None if messages is None else Transcript.from_json(messages)
 
-        ``None`` for a new turn.
-        """
-        messages: list[dict[str, Json]] | None = self._turn.revived_from()
-        return messages
-
-    async def messages(self) -> list[dict[str, Json]]:
-        """Returns the conversation in the middle of the turn: AG-UI messages, oldest first. For a finished turn the
-        agent has it."""
-        messages: list[dict[str, Json]] = await told(self._there().messages())
-        return messages
+    async def messages(self) -> Transcript:
+        """Returns the conversation in the middle of the turn. For a finished turn the ``result`` has it."""
+        return Transcript.from_json(await told(self._there().messages()))
 
     async def shared_state(self) -> Json:
         """Returns the state shared with an AG-UI agent, in the middle of the turn."""
@@ -338,7 +363,7 @@ class Turn(AsyncIterator[Event]):
         snapshot: str = await told(self._there().rested())
         return snapshot
 
-    async def __aenter__(self) -> Turn:
+    async def __aenter__(self) -> Turn[Out]:
         return self
 
     async def __aexit__(
@@ -372,10 +397,10 @@ class Turn(AsyncIterator[Event]):
         await self._runner.end(self._of)
 
 
-class _Events(AsyncIterator[Event]):
-    """The events of a turn, without its error at the end."""
+class _Updates(AsyncIterator[Event]):
+    """The updates of a turn, without its error at the end."""
 
-    def __init__(self, turn: Turn) -> None:
+    def __init__(self, turn: Turn[Any]) -> None:
         self._turn = turn
 
     async def __anext__(self) -> Event:

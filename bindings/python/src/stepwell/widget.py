@@ -21,7 +21,7 @@ from . import events as ev
 from ._record import Json
 from .cards import arguments_text, exact
 from .display import TurnCard
-from .errors import ConfigurationError
+from .errors import MisuseError
 from .items import Card
 from .questions import Question
 from .screens import Pace
@@ -33,7 +33,7 @@ try:
     import anywidget
     import traitlets
 except ImportError:
-    raise ConfigurationError(
+    raise MisuseError(
         "the widget needs anywidget, which is not installed here", "pip install 'stepwell[notebook]'"
     ) from None
 
@@ -76,7 +76,7 @@ class WidgetScreen:
     shows_pictures = True
     """The same field as in ``Screen``, and so are the methods."""
 
-    def __init__(self, turn: Turn | SyncTurn, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, turn: Turn[Any] | SyncTurn[Any], clock: Callable[[], float] = time.monotonic) -> None:
         self._turn = turn._turn if isinstance(turn, SyncTurn) else turn
         self._runner = self._turn._runner
         self._view = TurnCard(clock)

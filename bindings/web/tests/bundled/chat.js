@@ -1,6 +1,6 @@
 // One question, which the model answers by two calls of a tool, kept in the browser's database.
 
-import { Agent } from "stepwell";
+import { Agent, openaiCompatible } from "stepwell";
 import { IndexedDbStore } from "stepwell/indexed-db";
 import { load } from "./load.js";
 
@@ -13,12 +13,7 @@ export async function chat() {
     parameters: { type: "object", properties: { name: { type: "string" } }, required: ["name"] },
     execute: ({ name }) => numbers[name],
   };
-  const agent = new Agent({
-    provider: "openai-compatible",
-    model: "model",
-    baseUrl: "/v1",
-    store: await IndexedDbStore.open("chat"),
-    tools: [secretNumber],
-  });
-  return (await agent.sendAndWait("What are their numbers?")).text;
+  const store = await IndexedDbStore.open("chat");
+  const agent = new Agent({ model: openaiCompatible("model", { baseUrl: "/v1" }), store, tools: [secretNumber] });
+  return (await agent.conversation().send("What are their numbers?")).fullText;
 }

@@ -1,10 +1,10 @@
 // As where a server renders a page.
 
-import { Agent } from "stepwell";
+import { Agent, agUi } from "stepwell";
 
 export function render() {
   try {
-    new Agent({ provider: "ag-ui", baseUrl: "/agent" });
+    new Agent({ model: agUi("/agent") });
   } catch (error) {
     return error;
   }

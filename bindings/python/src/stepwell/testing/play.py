@@ -43,7 +43,7 @@ class PlayedTurn:
 
     @property
     def events(self) -> list[Event]:
-        """The events in order, as ``Agent.send`` returns them."""
+        """The events in order, as ``Agent.stream`` yields them."""
         return [event for batch in self.batches for event in batch]
 
 

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from .._record import Json
 from ..arguments import checks_arguments
-from ..errors import InvalidArgumentError
+from ..errors import MisuseError
 
 Hop = Mapping[str, Json]
 """One answer of the model, as ``text``, ``calls`` and ``error`` make it, or by hand in the form of mock-llm's
@@ -78,10 +78,10 @@ class Segment:
 
 
 def check(hops: Sequence[Hop]) -> None:
-    """Raises ``InvalidArgumentError`` for a hop that cannot be played, with the reason."""
+    """Raises ``MisuseError`` for a hop that cannot be played, with the reason."""
     for number, hop in enumerate(hops):
         if problem := _problem(hop):
-            raise InvalidArgumentError(f"hop {number}: {problem}", "make it by `text`, `calls` or `error`")
+            raise MisuseError(f"hop {number}: {problem}", "make it by `text`, `calls` or `error`")
 
 
 def _problem(hop: Hop) -> str | None:

@@ -22,6 +22,7 @@ from typing import Any
 
 from .._record import Json
 from .. import tool_bugs
+from ..model import Model
 from . import script
 from .script import SECRET_NUMBERS, Hop, Segment
 
@@ -40,13 +41,14 @@ class MockLlm:
     it plays the secret numbers. It needs only Python::
 
         with MockLlm(calls(("get_weather", {"city": "Bergen"})), text("It rains.")) as mock:
-            agent = Agent(provider="openai-compatible", model="mock", base_url=mock.base_url, tools=[get_weather])
+            agent = Agent(mock.model, tools=[get_weather])
             assert agent.run_sync("How is the weather?").text == "It rains."
             assert mock.failures() == []
 
     With ``repeat`` the script starts over with each message of the user, so that any number of conversations can play
     it. A request that the provider would refuse, such as one where a tool call is not answered, gets its error, and is
-    among the ``failures``.
+    among the ``failures``. An exception in a tool, other than ``ToolError``, is raised where the run is awaited: say
+    ``Agent(…, on_tool_error="hide")`` for the model to be told, as it is in production.
 
     The address has a random word. A request without it gets a 404, takes no hop and is not kept: an app that still
     tries a server which is gone, and whose port this one got, disturbs no script.
@@ -67,6 +69,11 @@ class MockLlm:
     def base_url(self) -> str:
         """The address to give the app, with ``/v1`` at its end."""
         return f"http://127.0.0.1:{self._server.server_address[1]}{self._server.prefix}/v1"
+
+    @property
+    def model(self) -> Model:
+        """The model to give an ``Agent``."""
+        return Model.openai_compatible("mock", base_url=self.base_url)
 
     def requests(self) -> list[Request]:
         """The requests so far, in the order they came."""
@@ -139,6 +146,11 @@ class MockLlmProgram:
         """The address for each of the formats."""
         self._bugs = _ToolBugs(self.base_url, *self.urls.values())
 
+    @property
+    def model(self) -> Model:
+        """The model to give an ``Agent``, at the address that speaks OpenAI's chat completions."""
+        return Model.openai_compatible("mock", base_url=self.base_url)
+
     def _get(self, path: str) -> Any:
         with urllib.request.urlopen(self._root + path) as response:
             return json.load(response)
@@ -186,6 +198,7 @@ class _ToolBugs:
         self.lines: list[str] = []
         self._base_urls = base_urls
         tool_bugs.watchers.append(self._saw)
+        tool_bugs.mocks.extend(base_urls)
 
     def _saw(self, base_url: str | None, tool: str, error: BaseException) -> None:
         if base_url in self._base_urls:
@@ -194,6 +207,8 @@ class _ToolBugs:
     def close(self) -> None:
         if self._saw in tool_bugs.watchers:
             tool_bugs.watchers.remove(self._saw)
+            for each in self._base_urls:
+                tool_bugs.mocks.remove(each)
 
 
 class _Server(socketserver.TCPServer):

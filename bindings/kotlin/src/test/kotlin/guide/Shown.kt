@@ -5,17 +5,13 @@ import dev.stepwell.Agent
 import dev.stepwell.Decision
 import dev.stepwell.Description
 import dev.stepwell.Event
-import dev.stepwell.Limits
 import dev.stepwell.SqliteStore
 import dev.stepwell.Trimmed
 import dev.stepwell.UserAnswer
-import dev.stepwell.agent
 import dev.stepwell.askChoice
-import dev.stepwell.events
 import dev.stepwell.newest
 import dev.stepwell.string
 import dev.stepwell.testing.play
-import dev.stepwell.turnScope
 import dev.stepwell.typedTool
 import java.io.File
 import kotlin.test.Test
@@ -34,20 +30,20 @@ class Trip(
 @Serializable
 class Booking(val number: Int)
 
-fun booking(book: (city: String, days: Int) -> Int): Agent = agent("openai", "gpt-4o-mini", key = "any") {
+fun booking(book: (city: String, days: Int) -> Int): Agent = Agent("openai:gpt-4o-mini") {
     typedTool("book", "Books a trip.") { trip: Trip -> Booking(number = book(trip.city, trip.days)) }
 }
 
-fun asking(key: String, confirm: suspend (String) -> Boolean, send: suspend (String) -> String): Agent {
-    val agent = agent("openai", "gpt-4o-mini", key = key) {
+fun asking(confirm: suspend (String) -> Boolean, send: suspend (String) -> String): Agent {
+    val agent = Agent("openai:gpt-4o-mini") {
         approver { call -> if (confirm("Run ${call.name}?")) Decision.Granted else Decision.Denied("not now") }
         tool("send_mail", "Sends a mail.") { requiresApproval = true; string("to"); run { call -> send(call.string("to")) } }
     }
     return agent
 }
 
-fun shipping(key: String, city: String, choose: suspend (String) -> String?): Agent {
-    val agent = agent("openai", "gpt-4o-mini", key = key) {
+fun shipping(city: String, choose: suspend (String) -> String?): Agent {
+    val agent = Agent("openai:gpt-4o-mini") {
         answerer { _, question ->
             val chosen = choose(question.message)
             if (chosen == null) UserAnswer.Declined("not now") else UserAnswer.Given(JsonPrimitive(chosen))
@@ -63,16 +59,16 @@ fun shipping(key: String, city: String, choose: suspend (String) -> String?): Ag
     return agent
 }
 
-fun trimming(key: String): Agent {
-    val agent = agent("openai", "gpt-4o-mini", key = key) {
-        limits = Limits(maxToolRounds = 5u)
+fun trimming(): Agent {
+    val agent = Agent("openai:gpt-4o-mini") {
+        limits { maxToolRounds = 5 }
         trimContext { overflow, _ -> Trimmed(overflow.newest(0.5)) }
     }
     return agent
 }
 
-fun reading(key: String, log: (String, Throwable) -> Unit): Agent {
-    val agent = agent("openai", "gpt-4o-mini", key = key) {
+fun reading(log: (String, Throwable) -> Unit): Agent {
+    val agent = Agent("openai:gpt-4o-mini") {
         context = Dispatchers.IO
         onError { error -> log("a tool failed", error) }
         tool("read_file", "Reads a file.") { string("path"); run { call -> File(call.string("path")).readText() } }
@@ -80,11 +76,11 @@ fun reading(key: String, log: (String, Throwable) -> Unit): Agent {
     return agent
 }
 
-suspend fun recovering(key: String, show: (Event) -> Unit) {
+suspend fun recovering(show: (Event) -> Unit) {
     val opened = SqliteStore.open("app.db")
-    val agent = agent("openai", "gpt-4o-mini", key = key) { store(opened) }
-    agent.turnScope { scoped ->
-        for (turn in scoped.recover().mapNotNull { it.turn }) turn.events().collect { show(it) }
+    val agent = Agent("openai:gpt-4o-mini") { store(opened) }
+    agent.recover { turns ->
+        for (turn in turns.mapNotNull { it.turn }) turn.updates.collect { show(it) }
     }
 }
 

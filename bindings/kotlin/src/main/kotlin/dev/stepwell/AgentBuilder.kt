@@ -1,5 +1,18 @@
 package dev.stepwell
 
+import dev.stepwell.ffi.AgentHook
+import dev.stepwell.ffi.AgentSetup
+import dev.stepwell.ffi.AgentTool
+import dev.stepwell.ffi.Answerer
+import dev.stepwell.ffi.Approver
+import dev.stepwell.ffi.CredentialSource
+import dev.stepwell.ffi.InstructionsSource
+import dev.stepwell.ffi.JournalSink
+import dev.stepwell.ffi.OutputDecoder
+import dev.stepwell.ffi.RunSource
+import dev.stepwell.ffi.StoreSetup
+import dev.stepwell.ffi.Trimmer
+import java.util.function.Consumer
 import kotlin.coroutines.CoroutineContext
 import kotlinx.serialization.json.Json
 import kotlinx.serialization.json.JsonArray
@@ -7,50 +20,12 @@ import kotlinx.serialization.json.JsonElement
 import kotlinx.serialization.json.JsonObject
 import kotlinx.serialization.json.jsonArray
 
-/**
- * An agent: a conversation with a model and the app's tools, which does its own network IO.
- *
- * ```
- * val agent = agent("openai", "gpt-4o-mini", key = key) {
- *     instructions = "Be brief."
- *     tool("get_secret_number", "The secret number of a person.") {
- *         string("name", "The user's name.")
- *         run { call -> numbers.getValue(call.string("name")) }
- *     }
- * }
- * agent.send("What is Alice's secret number?").collect { event -> … }
- * ```
- *
- * @throws StepwellException if the configuration cannot work
- */
-public fun agent(
-    provider: String,
-    model: String = "",
-    baseUrl: String? = null,
-    key: String? = null,
-    build: AgentBuilder.() -> Unit = {},
-): Agent = AgentBuilder(provider, model, baseUrl, key).apply(build).build()
-
 @DslMarker
 internal annotation class StepwellDsl
 
-/** Sets up an [Agent]; see [agent]. */
+/** Sets up an [Agent]. */
 @StepwellDsl
-public class AgentBuilder internal constructor(
-    provider: String,
-    model: String,
-    baseUrl: String?,
-    key: String?,
-) : AgentOptions(provider, model, baseUrl = baseUrl, key = key) {
-    /** The conversation's id; random if absent. */
-    public var threadId: String? = null
-
-    /** An earlier conversation to continue: AG-UI messages, oldest first. */
-    public var history: JsonElement? = null
-
-    /** The state shared with an AG-UI agent. */
-    public var sharedState: JsonElement? = null
-
+public class AgentBuilder internal constructor(private val model: Model) : AgentOptions() {
     private val code = AppCode()
 
     /**
@@ -87,6 +62,11 @@ public class AgentBuilder internal constructor(
         tools += ToolBuilder(name, description, code).apply(build).build()
     }
 
+    /** Adds a tool; for Java. */
+    public fun tool(name: String, description: String, build: Consumer<ToolBuilder>): AgentBuilder = apply {
+        tool(name, description) { build.accept(this) }
+    }
+
     /** Sets the code that asks the user to approve the tools that need it. Without it they are denied. */
     public fun approver(ask: suspend (ToolInvocation) -> Decision) {
         approver = object : Approver {
@@ -106,7 +86,7 @@ public class AgentBuilder internal constructor(
     }
 
     /**
-     * Keeps the turns in a store: one that `SqliteStore.open` returned, say. `Agent.recover` revives the turns that a
+     * Keeps the turns in a store: one that `SqliteStore.open` returned, say. [Agent.recover] revives the turns that a
      * dead process left. With [waits] a turn waits for its store however long it takes.
      */
     public fun store(store: SessionStore, waits: Boolean = false) {
@@ -150,7 +130,7 @@ public class AgentBuilder internal constructor(
     /**
      * Sets the code that supplies the key and the headers of each request, for tokens that expire: [give] is called
      * before each request, and again when the provider refuses its answer with a 401. An exception fails the turn.
-     * Without it they are `key` and `headers`.
+     * Without it they are those of the [Model].
      */
     public fun credentials(give: suspend (CredentialRequest) -> Authorization) {
         credentials = object : CredentialSource {
@@ -201,15 +181,12 @@ public class AgentBuilder internal constructor(
         this.registry = registry
     }
 
-    internal fun build(): Agent {
-        setLanguage("Kotlin")
+    /** Returns the agent. Changes of the builder do not reach it any more. */
+    public fun build(): Agent {
         val setup = AgentSetup(
-            tools = tools,
+            tools = tools.toList(),
             approver = approver,
             answerer = answerer,
-            threadId = threadId,
-            history = history,
-            sharedState = sharedState,
             store = stored,
             journal = journal,
             client = client,
@@ -217,10 +194,10 @@ public class AgentBuilder internal constructor(
             trimContext = trimContext,
             outputDecoder = outputDecoder,
             credentials = credentials,
-            hooks = hooks,
+            hooks = hooks.toList(),
             instructionsFrom = instructionsFrom,
             registry = registry,
         )
-        return Agent(config(), setup)
+        return Agent(Engine(model, config(model), setup, code))
     }
 }

@@ -1,5 +1,6 @@
 package dev.stepwell
 
+import dev.stepwell.ffi.FfiAgent
 import java.util.concurrent.ConcurrentHashMap
 import java.util.concurrent.atomic.AtomicLong
 import kotlin.coroutines.CoroutineContext
@@ -15,18 +16,12 @@ import kotlinx.coroutines.launch
 import kotlinx.coroutines.withContext
 
 /**
- * Runs [block] with a handle on the same conversations, whose turns belong to the calling coroutine, as those of [send]
- * do: all code of the app that is called for them (tools, approver, hooks, store, …) runs in the coroutine context of
- * the caller, with its dispatcher and its context elements. At the end of the block its turns are cancelled, and the
- * call returns once all of that code has ended, `finally` blocks included.
- *
- * ```
- * agent.turnScope { agent -> agent.recover().mapNotNull { it.turn }.forEach { turn -> turn.events().collect { show(it) } } }
- * ```
- *
- * Code that blocks its thread belongs on a dispatcher of its own: see [AgentBuilder.context].
+ * Runs [block] with a handle on the same conversations, whose turns belong to the calling coroutine: all code of the app
+ * that is called for them (tools, approver, hooks, store, …) runs in the coroutine context of the caller, with its
+ * dispatcher and its context elements. At the end of the block its turns are cancelled, and the call returns once all of
+ * that code has ended, `finally` blocks included.
  */
-public suspend fun <T> Agent.turnScope(block: suspend (Agent) -> T): T {
+internal suspend fun <T> FfiAgent.turnScope(block: suspend (FfiAgent) -> T): T {
     val caller = Caller(currentCoroutineContext())
     return within(caller.id).use { agent ->
         try {
@@ -41,14 +36,14 @@ public suspend fun <T> Agent.turnScope(block: suspend (Agent) -> T): T {
 }
 
 /** A coroutine that began turns: their code runs in its context. */
-private class Caller(context: CoroutineContext) {
+internal class Caller(context: CoroutineContext) {
     // The coroutine's own job is not the parent: its turns are cancelled separately, and their last writes must not
     // fail.
     private val job = SupervisorJob()
     private val scope = CoroutineScope(context.minusKey(Job) + job)
     private var isOver = false
 
-    val id: ULong = next.incrementAndGet().toULong()
+    val id: Long = next.incrementAndGet()
 
     init {
         known[id] = this
@@ -68,7 +63,7 @@ private class Caller(context: CoroutineContext) {
 
     companion object {
         private val next = AtomicLong()
-        val known = ConcurrentHashMap<ULong, Caller>()
+        val known = ConcurrentHashMap<Long, Caller>()
     }
 }
 

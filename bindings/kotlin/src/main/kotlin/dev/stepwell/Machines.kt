@@ -68,11 +68,11 @@ public fun RunMachine.refused(
     body: ByteArray,
     retryAfter: Duration? = null,
     now: Instant = Instant.now(),
-): Outputs = refused(effect, status.toUShort(), direct(body, body.size), now, retryAfter)
+): Outputs = refused(effect, status, direct(body, body.size), now, retryAfter)
 
 /** The provider answered with any other status, and gave no wait. For Java. */
 public fun RunMachine.refused(effect: String, status: Int, body: ByteArray): Outputs =
-    refused(effect, status.toUShort(), direct(body, body.size), Instant.now())
+    refused(effect, status, direct(body, body.size), Instant.now())
 
 /** The provider answered with any other status, and asked to wait this long. For Java. */
 public fun RunMachine.refused(effect: String, status: Int, body: ByteArray, retryAfter: java.time.Duration): Outputs =
@@ -121,13 +121,13 @@ public fun RunMachine.toolPartialResult(effect: String, content: String): Output
 
 /** A running tool asks the user: its first question is number 0. */
 @JvmName("toolAsks")
-public fun RunMachine.toolAsks(effect: String, number: UInt, question: Question): Outputs =
+public fun RunMachine.toolAsks(effect: String, number: Int, question: Question): Outputs =
     toolAsks(effect, number, question, Instant.now())
 
 /**
  * The user answered a tool's question.
  *
- * @throws StepwellException.InvalidArgument if the answer does not fit the question's schema; the question stays open
+ * @throws StepwellException.Misuse if the answer does not fit the question's schema; the question stays open
  */
 public fun RunMachine.answer(effect: String, value: JsonElement): Outputs =
     answer(effect, value, Instant.now())
@@ -140,7 +140,7 @@ public fun RunMachine.decline(effect: String, reason: String? = null): Outputs =
  * The user allows the call. With [arguments] the call is run with these instead of the model's, and the model is
  * informed.
  *
- * @throws StepwellException.InvalidArgument if the arguments do not fit the tool; the approval stays open
+ * @throws StepwellException.Misuse if the arguments do not fit the tool; the approval stays open
  */
 public fun RunMachine.approve(effect: String, arguments: JsonObject? = null): Outputs =
     approve(effect, Instant.now(), arguments)

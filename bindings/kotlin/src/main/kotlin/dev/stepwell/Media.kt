@@ -10,7 +10,7 @@ import java.nio.file.Path
  * A file is read at once. Its media type is [mediaType], or is detected from the first bytes, and failing that from the
  * name.
  *
- * @throws StepwellException.InvalidArgument if it is missing, empty, of no known type or no picture, or the address
+ * @throws StepwellException.Misuse if it is missing, empty, of no known type or no picture, or the address
  * cannot be fetched
  */
 @Throws(StepwellException::class)

@@ -18,7 +18,7 @@ import okio.Buffer
  * Sends an agent's requests with the app's OkHttp: its interceptors, certificates, proxies, and connections.
  *
  * ```
- * val agent = agent("openai", "gpt-4o-mini", key = key) { client(OkHttpTransport(okHttp)) }
+ * val agent = Agent("openai:gpt-5-mini") { client(OkHttpTransport(okHttp)) }
  * ```
  *
  * The app provides OkHttp, 4 or later. OkHttp's time limits for reading and for a whole call do not apply here: a model

@@ -1,13 +1,11 @@
 package dev.stepwell
 
-import kotlinx.coroutines.flow.Flow
-import kotlinx.coroutines.flow.flow
-
 /** The built-in store: SQLite, in a file. */
 public object SqliteStore {
     /**
      * Opens a file, or creates it. SQLite keeps `-wal` and `-shm` alongside it. Several processes may use the file at once.
-     * Open it before the agent that keeps its turns there: `store(opened)` in the agent's builder.
+     * Open it before the agent that keeps its turns there: `store(opened)` in the agent's builder,
+     * or `agent.conversation(id, store = opened)`.
      *
      * @throws StepwellException.Store if it cannot be opened or written, or is no SQLite database
      */
@@ -19,28 +17,14 @@ public fun sessionStore(store: Store): SessionStore = sessionStore(store, AppCod
 
 internal fun sessionStore(store: Store, code: AppCode): SessionStore = SessionStore.ofApp(GuardedStore(store, code))
 
-/**
- * The events of a turn that is under way: of `Agent.recover`'s turns, say. Closes the turn at the end. In a [turnScope]
- * the turn's code runs in the caller's coroutine context.
- */
-public fun Turn.events(): Flow<Event> = flow {
-    use { turn ->
-        while (true) {
-            val events = turn.nextBatch()
-            if (events.isEmpty()) break
-            for (event in events) emit(event)
-        }
-    }
-}
-
 /** The app's store, whose errors are exceptions. */
 private class GuardedStore(private val store: Store, private val code: AppCode) : Store {
-    override suspend fun beginTurn(turn: NewTurn): ULong = code.run { store.beginTurn(turn) }
+    override suspend fun beginTurn(turn: NewTurn): Long = code.run { store.beginTurn(turn) }
 
-    override suspend fun claim(turn: TurnKey, seen: ULong, owner: String): Claimed =
+    override suspend fun claim(turn: TurnKey, seen: Long, owner: String): Claimed =
         code.run { store.claim(turn, seen, owner) }
 
-    override suspend fun persist(turn: TurnKey, generation: ULong, batch: PersistBatch): Unit =
+    override suspend fun persist(turn: TurnKey, generation: Long, batch: PersistBatch): Unit =
         code.run { store.persist(turn, generation, batch) }
 
     override suspend fun unfinished(owner: String?): List<Unfinished> = code.run { store.unfinished(owner) }
@@ -58,13 +42,13 @@ private class GuardedStore(private val store: Store, private val code: AppCode) 
 
     override suspend fun deleteThread(thread: ThreadKey): Boolean = code.run { store.deleteThread(thread) }
 
-    override suspend fun appendEvents(turn: TurnKey, generation: ULong, first: ULong, events: List<String>): Unit =
+    override suspend fun appendEvents(turn: TurnKey, generation: Long, first: Long, events: List<String>): Unit =
         code.run { store.appendEvents(turn, generation, first, events) }
 
-    override suspend fun events(turn: TurnKey, after: ULong?, limit: UInt): List<LoggedEvent> =
+    override suspend fun events(turn: TurnKey, after: Long?, limit: Int): List<LoggedEvent> =
         code.run { store.events(turn, after, limit) }
 
     override suspend fun eventLog(turn: TurnKey): EventLog = code.run { store.eventLog(turn) }
 
-    override suspend fun acknowledge(turn: TurnKey, index: ULong): Unit = code.run { store.acknowledge(turn, index) }
+    override suspend fun acknowledge(turn: TurnKey, index: Long): Unit = code.run { store.acknowledge(turn, index) }
 }

@@ -1,7 +1,12 @@
 package dev.stepwell
 
+import dev.stepwell.ffi.AgentTool
+import dev.stepwell.ffi.ToolHandler
+import java.util.function.Function
 import kotlin.coroutines.cancellation.CancellationException
 import kotlin.time.Duration
+import kotlinx.coroutines.Dispatchers
+import kotlinx.coroutines.withContext
 import kotlinx.serialization.DeserializationStrategy
 import kotlinx.serialization.SerializationStrategy
 import kotlinx.serialization.json.Json
@@ -13,10 +18,6 @@ import kotlinx.serialization.json.boolean
 import kotlinx.serialization.json.double
 import kotlinx.serialization.json.jsonPrimitive
 import kotlinx.serialization.json.longOrNull
-
-/** A tool of one turn only, for `send`: its arguments and its code, as in [AgentBuilder.tool]. */
-public fun agentTool(name: String, description: String, build: ToolBuilder.() -> Unit): AgentTool =
-    ToolBuilder(name, description, AppCode()).apply(build).build()
 
 /** Sets up a tool: its arguments, in the order of the calls here, and its code. */
 @StepwellDsl
@@ -76,12 +77,16 @@ public class ToolBuilder internal constructor(
      * Sets the tool's code. Its result is shown to the model: a string unchanged, a [JsonElement] as JSON, nothing
      * ([Unit]) as `done`, an [image] or a list of such parts as media, and with text before them as [ToolOutput],
      * anything else by its `toString`. An exception is this tool's own error: the model is shown the error, and the
-     * turn continues. A tool whose result comes later throws [ToolException.Deferred]; [Turn.finishCall] supplies the
+     * turn continues. A tool whose result comes later throws [ToolException.Deferred]; [Turn.resolveCall] supplies the
      * result.
      */
     public fun run(code: suspend (ToolInvocation) -> Any?) {
         this.code = { invocation, _ -> code(invocation) }
     }
+
+    /** Sets code that blocks its thread; for Java. It runs on a thread of `Dispatchers.IO`. */
+    public fun runBlocking(code: Function<ToolInvocation, Any?>): Unit =
+        run { call -> withContext(Dispatchers.IO) { code.apply(call) } }
 
     /** Sets code that reports its progress, shows partial results, or asks the user. */
     public fun run(code: suspend (ToolInvocation, ToolContext) -> Any?) {

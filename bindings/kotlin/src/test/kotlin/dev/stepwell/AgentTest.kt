@@ -3,18 +3,18 @@ package dev.stepwell
 import java.io.ByteArrayOutputStream
 import java.io.PrintStream
 import java.util.concurrent.CompletableFuture
-import java.util.concurrent.CopyOnWriteArrayList
 import java.util.concurrent.TimeUnit
+import java.util.concurrent.TimeoutException
 import kotlin.concurrent.thread
 import kotlin.test.assertContains
 import kotlin.test.assertEquals
 import kotlin.test.assertFailsWith
 import kotlin.test.assertIs
 import kotlin.test.assertNull
+import kotlin.test.assertSame
 import kotlin.test.assertTrue
 import kotlin.time.Duration.Companion.milliseconds
 import kotlinx.coroutines.CompletableDeferred
-import kotlinx.coroutines.Deferred
 import kotlinx.coroutines.Dispatchers
 import kotlinx.coroutines.async
 import kotlinx.coroutines.awaitCancellation
@@ -36,7 +36,7 @@ class AgentTest {
     private val numbers = mapOf("alice" to 42, "bob" to 7)
 
     private fun secretNumbers(mock: MockLlm, more: AgentBuilder.() -> Unit = {}) =
-        agent("openai-compatible", "mock", mock.baseUrl) {
+        Agent(mock.model) {
             tool("get_secret_number", "The secret number of a person.") {
                 string("name", "The user's name.")
                 run { call -> numbers.getValue(call.string("name")) }
@@ -55,12 +55,11 @@ class AgentTest {
     fun secretNumbers() = runBlocking {
         MockLlm().use { mock ->
             val agent = secretNumbers(mock)
-            val events = agent.send("What are Alice's and Bob's secret numbers?").toList()
+            val events = agent.stream("What are Alice's and Bob's secret numbers?").updates.toList()
             assertIs<Event.Started>(events.first())
             assertEquals(Outcome.Success, events.outcome())
             assertTrue(events.text().endsWith("Alice's number is 42, Bob's is 7"))
             assertEquals(setOf("42", "7"), events.results().map { assertIs<ToolResult.Finished>(it).content }.toSet())
-            assertTrue(agent.text().endsWith("Alice's number is 42, Bob's is 7"))
             assertEquals(0, mock.failures().size)
         }
     }
@@ -68,17 +67,17 @@ class AgentTest {
     @Test
     fun aTurnCanBeWaitedFor() = runBlocking {
         MockLlm(MockLlm.text("Hello")).use { mock ->
-            val finished = secretNumbers(mock).sendAndWait("Hi")
-            assertEquals(Outcome.Success, finished.outcome)
-            assertEquals("Hello", finished.text)
-            assertEquals(1u, finished.hops)
+            val result = secretNumbers(mock).run("Hi")
+            assertEquals(StopReason.COMPLETE to 1, result.stopReason to result.hops)
+            assertEquals(listOf("Hello", "Hello", "Hello"), listOf(result.output, result.text, result.fullText))
+            assertEquals(listOf("Hi", "Hello"), listOf((result.messages[0] as UserMessage).text, (result.messages[1] as AssistantMessage).text))
         }
     }
 
     @Test
     fun aToolThatThrowsIsShownToTheModel() = runBlocking {
         MockLlm(MockLlm.call("get_secret_number", """{"name":"carol"}"""), MockLlm.text("Nobody knows")).use { mock ->
-            val events = secretNumbers(mock).send("Carol's?").toList()
+            val events = secretNumbers(mock).stream("Carol's?").updates.toList()
             val failed = assertIs<ToolResult.Failed>(events.results().single())
             assertEquals(ToolFailureKind.PANICKED, failed.kind)
             assertContains(failed.message, "NoSuchElementException")
@@ -92,13 +91,13 @@ class AgentTest {
     fun anAgUiAgentIsToldWhatTheAppKnows() = runBlocking {
         val change = """{"type":"STATE_DELTA","delta":[{"op":"add","path":"/pages","value":2}]}"""
         MockLlm("""{"steps":[{"raw_frame":$change},{"text":"Hello"}]}""").use { mock ->
-            val agent = agent("ag-ui", baseUrl = mock.baseUrl.removeSuffix("/v1") + "/ag-ui") {
-                settings = GenerationSettings(context = listOf(ContextEntry("The page", "Orders")))
-                agUi = AgUiOptions(isBefore10 = true)
-                sharedState = Json.parseToJsonElement("""{"colour":"blue"}""")
+            val agent = Agent(Model.agUi(mock.baseUrl.removeSuffix("/v1") + "/ag-ui")) {
+                settings { context = listOf(ContextEntry("The page", "Orders")) }
+                agUi { isBefore10 = true }
             }
-            assertEquals(Outcome.Success, agent.sendAndWait("Hi").outcome)
-            assertEquals("""{"colour":"blue","pages":2}""", agent.sharedState().toString())
+            val conversation = agent.conversation(sharedState = Json.parseToJsonElement("""{"colour":"blue"}"""))
+            conversation.send("Hi")
+            assertEquals("""{"colour":"blue","pages":2}""", conversation.sharedState.toString())
             val body = mock.requests().single().getValue("body").jsonObject
             assertEquals("""{"colour":"blue"}""", body.getValue("state").toString())
             assertEquals("""[{"description":"The page","value":"Orders"}]""", body.getValue("context").toString())
@@ -109,10 +108,10 @@ class AgentTest {
     @Test
     fun aToolMayDeclareItsError() = runBlocking {
         MockLlm(MockLlm.call("refuse", "{}"), MockLlm.text("I see")).use { mock ->
-            val agent = agent("openai-compatible", "mock", mock.baseUrl) {
+            val agent = Agent(mock.model) {
                 tool("refuse", "Refuses.") { run { throw ToolException.Failed("not on Sundays") } }
             }
-            val events = agent.send("Go").toList()
+            val events = agent.stream("Go").updates.toList()
             assertEquals(ToolResult.Failed(ToolFailureKind.ERROR, "not on Sundays"), events.results().single())
         }
     }
@@ -124,7 +123,7 @@ class AgentTest {
             Triple("get_secret_number", "{}", "do not fit its schema"),
         )) {
             MockLlm(MockLlm.call(name, arguments), MockLlm.text("Sorry")).use { mock ->
-                val events = secretNumbers(mock).send("Go").toList()
+                val events = secretNumbers(mock).stream("Go").updates.toList()
                 val failed = assertIs<ToolResult.Failed>(events.results().single())
                 assertEquals(ToolFailureKind.REJECTED, failed.kind)
                 assertContains(failed.message, why)
@@ -137,7 +136,7 @@ class AgentTest {
     fun toolsRunSideBySide() = runBlocking {
         val arrived = List(2) { CompletableDeferred<Unit>() }
         MockLlm().use { mock ->
-            val agent = agent("openai-compatible", "mock", mock.baseUrl) {
+            val agent = Agent(mock.model) {
                 tool("get_secret_number", "Meets the other.") {
                     string("name")
                     run { call ->
@@ -147,7 +146,7 @@ class AgentTest {
                     }
                 }
             }
-            assertEquals(Outcome.Success, agent.send("Go").toList().outcome())
+            assertEquals(Outcome.Success, agent.stream("Go").updates.toList().outcome())
         }
     }
 
@@ -156,7 +155,7 @@ class AgentTest {
         val running = CompletableDeferred<Unit>()
         val stopped = CompletableDeferred<Unit>()
         MockLlm(MockLlm.call("slow", "{}")).use { mock ->
-            val agent = agent("openai-compatible", "mock", mock.baseUrl) {
+            val agent = Agent(mock.model) {
                 tool("slow", "Never ends.") {
                     run {
                         running.complete(Unit)
@@ -168,7 +167,7 @@ class AgentTest {
                     }
                 }
             }
-            val collector = launch { agent.send("Go").collect {} }
+            val collector = launch { agent.stream("Go").updates.collect {} }
             running.await()
             collector.cancelAndJoin()
             stopped.await()
@@ -179,43 +178,37 @@ class AgentTest {
     fun leavingTheFlowCancelsTheTurn() = runBlocking {
         MockLlm(MockLlm.stall("Well"), MockLlm.text("Again")).use { mock ->
             val agent = secretNumbers(mock)
-            agent.send("Go").filterIsInstance<Event.TextMessageContent>().first()
-            assertEquals(Outcome.Success, agent.sendAndWait("Go on").outcome)
+            agent.stream("Go").updates.filterIsInstance<Event.TextMessageContent>().first()
+            assertEquals("Again", agent.run("Go on").text)
         }
     }
 
     @Test
-    fun cancelFromElsewhereEndsTheFlow() = runBlocking {
+    fun cancelFromElsewhereFailsTheFlow() = runBlocking {
         MockLlm(MockLlm.stall("Well")).use { mock ->
-            val agent = secretNumbers(mock)
+            val turn = secretNumbers(mock).stream("Go")
             val began = CompletableDeferred<Unit>()
-            val events: Deferred<List<Event>> = async {
-                val seen = mutableListOf<Event>()
-                agent.send("Go").collect {
-                    seen += it
-                    if (it is Event.TextMessageContent) began.complete(Unit)
+            val collected = async {
+                assertFailsWith<StepwellException.Cancelled> {
+                    turn.updates.collect { if (it is Event.TextMessageContent) began.complete(Unit) }
                 }
-                seen
             }
             began.await()
-            agent.cancel()
-            assertEquals(Outcome.Cancelled, events.await().outcome())
+            turn.cancel()
+            val failed = collected.await()
+            assertEquals("Well" to StopReason.CANCELLED, failed.result?.text to failed.result?.stopReason)
+            assertSame(failed, assertFailsWith<StepwellException.Cancelled> { turn.result() })
+            assertFailsWith<StepwellException.Misuse> { turn.steer("More") }
+            assertFailsWith<StepwellException.Misuse> { turn.updates.toList() }
         }
     }
 
     @Test
-    fun aListenerThatThrowsDoesNotStopTheTurn() = runBlocking {
-        val heard = CopyOnWriteArrayList<Event>()
-        val listener = object : Listener {
-            override fun onEvents(events: List<Event>) {
-                heard += events
-                error("the screen is gone")
-            }
-        }
-        MockLlm().use { mock ->
-            val finished = secretNumbers(mock).sendToListener("Go", listener)
-            assertEquals(Outcome.Success, finished.outcome)
-            assertEquals(Outcome.Success, heard.toList().outcome())
+    fun aTurnThatIsCancelledBeforeItBeginsAsksNothingMore() = runBlocking<Unit> {
+        MockLlm(MockLlm.stall("Well")).use { mock ->
+            val turn = secretNumbers(mock).stream("Go")
+            turn.cancel()
+            assertFailsWith<StepwellException.Cancelled> { turn.result() }
         }
     }
 
@@ -223,7 +216,7 @@ class AgentTest {
     fun theUserIsAsked() = runBlocking {
         for (decision in listOf(Decision.Granted, Decision.Denied("not today"))) {
             MockLlm(MockLlm.call("pay", """{"amount":5}"""), MockLlm.text("Done")).use { mock ->
-                val agent = agent("openai-compatible", "mock", mock.baseUrl) {
+                val agent = Agent(mock.model) {
                     tool("pay", "Pays.") {
                         requiresApproval = true
                         number("amount")
@@ -231,7 +224,7 @@ class AgentTest {
                     }
                     approver { decision }
                 }
-                when (val result = agent.send("Pay").toList().results().single()) {
+                when (val result = agent.stream("Pay").updates.toList().results().single()) {
                     is ToolResult.Finished -> assertEquals("paid 5.0" to Decision.Granted, result.content to decision)
                     is ToolResult.Failed -> {
                         assertEquals(ToolFailureKind.DENIED, result.kind)
@@ -245,40 +238,45 @@ class AgentTest {
     @Test
     fun anApproverThatBreaksOffCountsAsNo() = runBlocking {
         MockLlm(MockLlm.call("pay", "{}"), MockLlm.text("Done")).use { mock ->
-            val agent = agent("openai-compatible", "mock", mock.baseUrl) {
+            val agent = Agent(mock.model) {
                 tool("pay", "Pays.") {
                     requiresApproval = true
                     run { "paid" }
                 }
                 approver { TODO("ask the user") }
             }
-            val result = assertIs<ToolResult.Failed>(agent.send("Pay").toList().results().single())
+            val result = assertIs<ToolResult.Failed>(agent.stream("Pay").updates.toList().results().single())
             assertEquals(ToolFailureKind.DENIED, result.kind)
         }
     }
 
     @Test
-    fun aWrongKey() = runBlocking {
+    fun aWrongKey() = runBlocking<Unit> {
         MockLlm("""{"status":401,"error":"Incorrect API key provided"}""").use { mock ->
-            val agent = agent("openai", "mock", mock.baseUrl, key = "wrong")
-            val failed = assertIs<Outcome.Failed>(agent.startTurn("Hi").use { it.finish() }.outcome)
-            val api = assertIs<Failure.Api>(failed.failure)
-            assertEquals(ApiErrorKind.AUTHENTICATION to 401, api.kind to api.status.toInt())
+            val agent = Agent(Model.openai("mock", "wrong", mock.baseUrl))
+            val turn = agent.stream("Hi")
+            val failed = assertFailsWith<StepwellException.Authentication> { turn.updates.collect {} }
+            assertEquals(401 to "openai", failed.status to failed.provider)
+            assertSame(failed, assertFailsWith<StepwellException.Authentication> { turn.result() })
         }
     }
 
     @Test
-    fun whatCannotWorkIsSaidAtOnce() {
-        val error = assertFailsWith<StepwellException.Configuration> { agent("opnai") }
-        assertContains(error.reason, "there is no provider `opnai`")
+    fun whatCannotWorkIsSaidByTheFirstRun() = runBlocking<Unit> {
+        val error = assertFailsWith<StepwellException.Misuse> { Agent("opnai:gpt").run("Hi") }
+        assertContains(error.message, "there is no provider `opnai`")
         assertContains(error.advice, "openai-compatible")
         assertContains(error.toString(), error.advice)
-        assertFailsWith<StepwellException.Configuration> { agent("openai", "m") }
+        assertNull(error.result)
+        val noKey = Model("openai-keyless", "m", customProviders = KEYLESS)
+        assertContains(assertFailsWith<StepwellException.Misuse> { Agent(noKey).conversation() }.advice, "`NO_SUCH_VARIABLE`")
+        assertContains(assertFailsWith<StepwellException.Misuse> { Agent("gpt") }.advice, "openai:")
     }
 
     @Test
     fun keysAreNotPrinted() {
-        assertTrue("sk-secret" !in RunConfig("openai", "m", key = "sk-secret").toString())
+        val model = Model.openai("m", "sk-secret")
+        for (shown in listOf(model, RunConfig("openai", "m", key = "sk-secret"))) assertTrue("sk-secret" !in shown.toString())
     }
 
     @Test
@@ -286,9 +284,9 @@ class AgentTest {
         MockLlm().use { mock ->
             val agent = secretNumbers(mock)
             repeat(3) {
-                assertEquals(Outcome.Success, agent.send("Go").toList().outcome())
+                assertEquals(Outcome.Success, agent.stream("Go").updates.toList().outcome())
             }
-            val some = agent.send("Go").takeWhile { it !is Event.ToolCallStart }.toList()
+            val some = agent.stream("Go").updates.takeWhile { it !is Event.ToolCallStart }.toList()
             assertTrue(some.isNotEmpty())
         }
     }
@@ -351,9 +349,7 @@ class AgentTest {
             assertEquals("Hi. It cost 0.0000210 US dollars", printed.toString().trimEnd())
         }
         assertEquals(0.15, modelPrice("openai", "gpt-4o-mini")?.input)
-        assertFailsWith<StepwellException.Configuration> {
-            agent("ollama", "llama3.3") { limits = Limits(maxCost = 1.0) }
-        }
+        assertFailsWith<StepwellException.Misuse> { runBlocking { Agent("ollama:llama3.3") { limits { maxCost = 1.0 } }.run("Hi") } }
     }
 
     @Test
@@ -364,7 +360,7 @@ class AgentTest {
                 val wrong = runCatching { hello.main(arrayOf(baseUrl)) }.exceptionOrNull()
                 when (val says = case.says) {
                     null -> assertNull(wrong, case.name)
-                    else -> assertContains(assertIs<IllegalStateException>(wrong, case.name).message.orEmpty(), says)
+                    else -> assertContains(assertIs<StepwellException>(wrong, case.name).toString(), says)
                 }
             }
         }
@@ -384,14 +380,15 @@ class AgentTest {
     @Test
     fun aModelThatFallsSilentIsGivenUp() {
         MockLlm(MockLlm.stall("Well")).use { mock ->
-            assertFailsWith<TurnException.TimedOut> {
+            val late = assertFailsWith<StepwellException.Timeout> {
                 runBlocking {
                     secretNumbers(mock) {
-                        timeouts = Timeouts(silence = 50.milliseconds)
-                        retry = RetryPolicy(attempts = 1u)
-                    }.sendAndWait("Hi")
+                        timeouts { silence = 50.milliseconds }
+                        retry { attempts = 1 }
+                    }.run("Hi")
                 }
             }
+            assertIs<TimeoutException>(late.cause)
         }
     }
 
@@ -399,33 +396,28 @@ class AgentTest {
     fun nobodyToAskIsAnAnswerToo() = runBlocking {
         val pays = """{"tool_call":{"name":"pay","arguments":{}}}"""
         MockLlm("""{"steps":[$pays,$pays]}""", MockLlm.text("Then not.")).use { mock ->
-            val agent = agent("openai-compatible", "mock", mock.baseUrl) {
+            val agent = Agent(mock.model) {
                 tool("pay", "Pays.") {
                     requiresApproval = true
                     run { "paid" }
                 }
             }
-            val kinds = agent.send("Pay").toList().results().map { assertIs<ToolResult.Failed>(it).kind }
+            val kinds = agent.stream("Pay").updates.toList().results().map { assertIs<ToolResult.Failed>(it).kind }
             assertEquals(listOf(ToolFailureKind.DENIED, ToolFailureKind.DENIED), kinds)
         }
         val started = """{"type":"RUN_STARTED","threadId":"t","runId":"r"}"""
         val asks = """{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":{"type":"interrupt","interrupts":[
             {"id":"where","reason":"input_required"}]}}"""
         MockLlm("""{"bare":true,"steps":[{"raw_frame":$started},{"raw_frame":$asks}]}""", MockLlm.text("Then not.")).use { mock ->
-            val agent = agent("ag-ui", baseUrl = mock.baseUrl.removeSuffix("/v1") + "/ag-ui")
-            assertEquals("Then not.", agent.sendAndWait("Book it").text)
+            val agent = Agent(Model.agUi(mock.baseUrl.removeSuffix("/v1") + "/ag-ui"))
+            assertEquals("Then not.", agent.run("Book it").text)
         }
     }
 
-    @Test
-    fun waitingThrowsByKind() {
-        MockLlm("""{"status":401,"error":"Incorrect API key provided"}""").use { mock ->
-            val wrong = assertFailsWith<TurnException.Authentication> {
-                runBlocking { secretNumbers(mock).sendAndWait("Hi") }
-            }
-            assertEquals(ProblemKind.AUTHENTICATION, wrong.problem.kind)
-            assertEquals(false, wrong.problem.retryable)
-            assertIs<Outcome.Failed>(wrong.finished.outcome)
-        }
+    private companion object {
+        val KEYLESS = Json.parseToJsonElement(
+            """{"providers":[{"name":"openai-keyless","dialect":"openai-chat","base_url":"https://x.example/v1",
+            "key_variable":"NO_SUCH_VARIABLE"}]}""",
+        )
     }
 }

@@ -8,7 +8,6 @@ import kotlin.test.assertEquals
 import kotlin.test.assertFalse
 import kotlin.test.assertTrue
 import kotlinx.coroutines.CompletableDeferred
-import kotlinx.coroutines.CoroutineScope
 import kotlinx.coroutines.Dispatchers
 import kotlinx.coroutines.ExecutorCoroutineDispatcher
 import kotlinx.coroutines.NonCancellable
@@ -42,14 +41,14 @@ class CallersTest {
         Executors.newSingleThreadExecutor { Thread(it, name) }.asCoroutineDispatcher()
 
     private class NotingStore(private val seen: Seen, private val store: Store = OwnStore()) : Store by store {
-        override suspend fun beginTurn(turn: NewTurn): ULong {
+        override suspend fun beginTurn(turn: NewTurn): Long {
             seen.note("store")
             return store.beginTurn(turn)
         }
     }
 
     private fun agentOf(mock: MockLlm, seen: Seen, more: AgentBuilder.() -> Unit = {}) =
-        agent("openai-compatible", "mock", mock.baseUrl) {
+        Agent(mock.model) {
             store(NotingStore(seen))
             instructionsFrom {
                 seen.note("instructions")
@@ -89,9 +88,10 @@ class CallersTest {
     fun theAppsCodeRunsInTheContextOfWhoeverCollects() = runBlocking {
         oneThread("request").use { dispatcher ->
             for (way in listOf<suspend (Agent) -> Unit>(
-                { agent -> agent.send("Go").toList() },
-                { agent -> agent.sendAndWait("Go") },
-                { agent -> agent.turnScope { it.startTurn("Go").use { turn -> turn.finish() } } },
+                { agent -> agent.stream("Go").updates.toList() },
+                { agent -> agent.run("Go") },
+                { agent -> agent.conversation().use { it.send("Go") } },
+                { agent -> agent.recover { agent.run("Go") } },
             )) {
                 MockLlm(MockLlm.call("ask", "{}"), MockLlm.text("Well")).use { mock ->
                     val seen = Seen()
@@ -108,7 +108,7 @@ class CallersTest {
             MockLlm(MockLlm.call("ask", "{}"), MockLlm.text("Well")).use { mock ->
                 val seen = Seen()
                 val agent = agentOf(mock, seen) { context = dispatcher }
-                withContext(Tenant("acme")) { agent.sendAndWait("Go") }
+                withContext(Tenant("acme")) { agent.run("Go") }
                 assertEquals(kinds.map { "$it acme tools" }, seen.places.sorted())
             }
         }
@@ -121,7 +121,7 @@ class CallersTest {
         val mayEnd = CompletableDeferred<Unit>()
         var hasEnded = false
         MockLlm(MockLlm.call("slow", "{}")).use { mock ->
-            val agent = agent("openai-compatible", "mock", mock.baseUrl) {
+            val agent = Agent(mock.model) {
                 tool("slow", "Takes its time to end.") {
                     run {
                         begun.complete(Unit)
@@ -137,56 +137,13 @@ class CallersTest {
                     }
                 }
             }
-            val turn = launch(Dispatchers.Default) { agent.send("Go").toList() }
+            val turn = launch(Dispatchers.Default) { agent.stream("Go").updates.toList() }
             begun.await()
             val joined = launch { turn.cancelAndJoin() }
             ending.await()
             assertFalse(turn.isCompleted)
             mayEnd.complete(Unit)
             joined.join()
-            assertTrue(hasEnded)
-        }
-    }
-
-    @Test
-    fun anAgentThatIsClosedEndsItsTurns() = runBlocking {
-        MockLlm(MockLlm.stall("Well"), MockLlm.stall("Well")).use { mock ->
-            val agent = agent("openai-compatible", "mock", mock.baseUrl)
-            val other = agent.thread(ThreadKey("other"))
-            val turns = listOf(agent.startTurn("Hi"), other.startTurn("Hi"))
-            // It is not the one that was made.
-            agent.thread(ThreadKey("other")).close()
-            for (turn in turns) while (turn.nextBatch().none { it is Event.TextMessageContent }) continue
-            agent.close()
-            assertEquals(listOf<Outcome>(Outcome.Cancelled, Outcome.Cancelled), turns.map { it.use { turn -> turn.finish() }.outcome })
-        }
-    }
-
-    @Test
-    fun aScopeIsOverWhenItsTurnsAre() = runBlocking {
-        val begun = CompletableDeferred<Unit>()
-        var hasEnded = false
-        MockLlm(MockLlm.call("slow", "{}")).use { mock ->
-            val agent = agent("openai-compatible", "mock", mock.baseUrl) {
-                tool("slow", "Never ends.") {
-                    run {
-                        begun.complete(Unit)
-                        try {
-                            awaitCancellation()
-                        } finally {
-                            hasEnded = true
-                        }
-                    }
-                }
-            }
-            val outcome = CompletableDeferred<Outcome>()
-            CoroutineScope(Dispatchers.Default).launch {
-                val turn = agent.turnScope {
-                    it.startTurn("Go").also { begun.await() }
-                }
-                outcome.complete(turn.use { it.finish() }.outcome)
-            }
-            assertEquals(Outcome.Cancelled, outcome.await())
             assertTrue(hasEnded)
         }
     }

@@ -83,7 +83,7 @@ class CallsAndLimitsTest {
             val first = RunMachine(config(), "thread")
             val running = begin(first, "tea").effects.single()
             assertFalse(first.isResting())
-            assertEquals(TimerKey.Tool(CallKey(0u, 0u)), first.timeoutReason())
+            assertEquals(TimerKey.Tool(CallKey(0, 0)), first.timeoutReason())
             val outputs = first.toolDeferred(running.id, NOW)
             assertEquals(ToolCallStatus.DEFERRED, updates(outputs, "tea").single().status)
             assertNull(outputs.wakeAt)
@@ -109,9 +109,9 @@ class CallsAndLimitsTest {
         val asking = ToolDefinition("order", "Orders something.", schema, requiresApproval = true)
         val machine = RunMachine(config(asking, timeouts = Timeouts(approval = 10.minutes)), "thread")
         val ask = assertIs<Effect.AskApproval>(begin(machine, "cake").effects.single())
-        assertEquals(TimerKey.Approval(CallKey(0u, 0u)), machine.timeoutReason())
-        val wrong = assertFailsWith<StepwellException.InvalidArgument> { machine.approve(ask.id, JsonObject(emptyMap())) }
-        assertContains(wrong.reason, "the edited arguments do not fit")
+        assertEquals(TimerKey.Approval(CallKey(0, 0)), machine.timeoutReason())
+        val wrong = assertFailsWith<StepwellException.Misuse> { machine.approve(ask.id, JsonObject(emptyMap())) }
+        assertContains(wrong.message, "the edited arguments do not fit")
         val edited = JsonObject(mapOf("what" to JsonPrimitive("fruit")))
         val running = assertIs<Effect.RunTool>(machine.approve(ask.id, NOW, edited).effects.single())
         assertEquals("fruit", running.invocation.string("what"))
@@ -119,31 +119,31 @@ class CallsAndLimitsTest {
 
     @Test
     fun aLimitEndsTheTurnAndIsNamed() {
-        val machine = RunMachine(config(limits = Limits(maxToolCalls = 2u)), "thread")
+        val machine = RunMachine(config(limits = Limits(maxToolCalls = 2)), "thread")
         val first = begin(machine, "tea", "cake").effects
         machine.toolFinished(first[0].id, "ordered")
         val outputs = answer(machine, machine.toolFinished(first[1].id, "ordered"), asks("more"))
         val outcome = assertIs<Outcome.LimitReached>(machine.outcome())
-        assertEquals<TurnLimit>(TurnLimit.MaxToolCalls(2u), outcome.limit)
+        assertEquals<TurnLimit>(TurnLimit.MaxToolCalls(2), outcome.limit)
         assertEquals(ToolFailureKind.LIMIT_REACHED, assertIs<ToolResult.Failed>(updates(outputs, "more").last().result).kind)
     }
 
     @Test
     fun atALimitTheTurnMayFail() {
-        val machine = RunMachine(config(limits = Limits(maxToolRounds = 0u, atLimit = LimitPolicy.FAIL)), "thread")
+        val machine = RunMachine(config(limits = Limits(maxToolRounds = 0, atLimit = LimitPolicy.FAIL)), "thread")
         begin(machine, "tea")
         val failed = assertIs<Outcome.Failed>(machine.outcome())
-        assertEquals<Failure>(Failure.LimitReached(TurnLimit.MaxToolRounds(0u)), failed.failure)
+        assertEquals<Failure>(Failure.LimitReached(TurnLimit.MaxToolRounds(0)), failed.failure)
     }
 
     @Test
     fun aModelThatMakesNoProgressIsToldAndThenStopped() {
-        val machine = RunMachine(config(limits = Limits(repeats = RepeatLimit(tellAfter = 1u, stopAfter = 2u))), "thread")
+        val machine = RunMachine(config(limits = Limits(repeats = RepeatLimit(tellAfter = 1, stopAfter = 2))), "thread")
         val running = begin(machine, "tea").effects.single()
         val told = answer(machine, machine.toolFinished(running.id, "ordered"), asks("tea").replace("\"id\":\"tea\"", "\"id\":\"again\""))
         assertEquals(ToolFailureKind.REPEATED, assertIs<ToolResult.Failed>(updates(told, "again").last().result).kind)
         answer(machine, told, asks("tea").replace("\"id\":\"tea\"", "\"id\":\"once more\""))
-        assertEquals<TurnLimit>(TurnLimit.NoProgress("order", 3u), assertIs<Outcome.LimitReached>(machine.outcome()).limit)
+        assertEquals<TurnLimit>(TurnLimit.NoProgress("order", 3), assertIs<Outcome.LimitReached>(machine.outcome()).limit)
     }
 
     @Test
@@ -152,7 +152,7 @@ class CallsAndLimitsTest {
         val running = begin(machine, "tea").effects.single()
         machine.steer("With milk", "m1")
         val outputs = machine.toolFinished(running.id, "ordered")
-        assertContains(outputs.events, Event.SteeringTaken("m1", 1u))
+        assertContains(outputs.events, Event.SteeringTaken("m1", 1))
         machine.steer("Faster", "m2")
         val refused = machine.dispose().events.filterIsInstance<Event.SteeringRefused>().single()
         assertEquals(SteeringRefusal.DISPOSED, refused.reason)

@@ -15,16 +15,12 @@ class ClosingTest {
     @Test
     fun callsAfterCloseAreRefused() = runBlocking {
         MockLlm(MockLlm.stall("Well")).use { mock ->
-            val agent = agent("openai-compatible", "mock", mock.baseUrl)
-            val turn = agent.startTurn("Hi")
-            turn.close()
-            turn.close()
-            assertFailsWith<IllegalStateException> { turn.nextBatch() }
-            assertFailsWith<IllegalStateException> { turn.cancel() }
-            agent.close()
-            assertFailsWith<IllegalStateException> { agent.text() }
-            assertFailsWith<IllegalStateException> { agent.send("Hi").toList() }
-            assertFailsWith<IllegalStateException> { agent.sendAndWait("Hi") }
+            val conversation = Agent(mock.model).conversation()
+            conversation.close()
+            conversation.close()
+            assertFailsWith<IllegalStateException> { conversation.messages }
+            assertFailsWith<IllegalStateException> { conversation.stream("Hi").updates.toList() }
+            assertFailsWith<IllegalStateException> { conversation.send("Hi") }
             val machine = RunMachine(RunConfig("openai-compatible", "mock", baseUrl = mock.baseUrl), "thread")
             machine.close()
             assertFailsWith<IllegalStateException> { machine.start(Start("run", "Hi")) }
@@ -38,7 +34,7 @@ class ClosingTest {
         val running = CompletableDeferred<Unit>()
         val stopped = CompletableDeferred<Unit>()
         MockLlm(MockLlm.call("slow", "{}"), MockLlm.text("Again")).use { mock ->
-            val agent = agent("openai-compatible", "mock", mock.baseUrl) {
+            val agent = Agent(mock.model) {
                 tool("slow", "Never ends.") {
                     run {
                         running.complete(Unit)
@@ -51,7 +47,7 @@ class ClosingTest {
                 }
             }
             val error = assertFailsWith<IllegalStateException> {
-                agent.send("Go").collect { event ->
+                agent.stream("Go").updates.collect { event ->
                     if (event is Event.ToolCallUpdate && event.status == ToolCallStatus.EXECUTING) {
                         running.await()
                         error("the screen is gone")
@@ -60,7 +56,7 @@ class ClosingTest {
             }
             assertEquals("the screen is gone", error.message)
             stopped.await()
-            assertEquals(Outcome.Success, agent.sendAndWait("Go on").outcome)
+            assertEquals("Again", agent.run("Go on").text)
         }
     }
 
@@ -69,7 +65,7 @@ class ClosingTest {
         val begun = CompletableDeferred<Unit>()
         val stopped = CompletableDeferred<Unit>()
         MockLlm(MockLlm.call("slow", "{}"), MockLlm.text("Too slow")).use { mock ->
-            val agent = agent("openai-compatible", "mock", mock.baseUrl) {
+            val agent = Agent(mock.model) {
                 tool("slow", "Never ends.") {
                     timeout = 20.milliseconds
                     run {
@@ -82,12 +78,13 @@ class ClosingTest {
                     }
                 }
             }
-            val events = agent.send("Go").toList()
+            val turn = agent.stream("Go")
+            val events = turn.updates.toList()
             val result = events.filterIsInstance<Event.ToolCallUpdate>().mapNotNull { it.result }.single()
             assertEquals(ToolFailureKind.TIMED_OUT, assertIs<ToolResult.Failed>(result).kind)
             // Where the machine is busy, the time may be over before it begins.
             if (begun.isCompleted) stopped.await()
-            assertEquals("Too slow", agent.text())
+            assertEquals("Too slow", turn.result().text)
         }
     }
 

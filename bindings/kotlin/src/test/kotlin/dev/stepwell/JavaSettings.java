@@ -42,7 +42,7 @@ final class JavaSettings {
 
     static HttpTransport transport() {
         return (request, answer, done) -> {
-            HttpAnswers.opened(answer, 401, List.of(new HttpHeader("content-type", "text/plain")));
+            answer.opened(401, List.of(new HttpHeader("content-type", "text/plain")));
             return Unit.INSTANCE;
         };
     }

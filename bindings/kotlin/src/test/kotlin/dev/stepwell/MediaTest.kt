@@ -36,12 +36,11 @@ class MediaTest {
             val words = listOf("Is", "like").map { """{"type":"text","text":"$it"}""" }
             val expected = "[${words[0]},$shown,${words[1]},$shown]"
             val parts = arrayOf(image(png), text("like"), image(url))
-            agent("openai-compatible", "any", baseUrl = mock.baseUrl).use { agent ->
-                assertEquals("Both.", agent.sendAndWait("Is", *parts).text)
-                assertEquals(expected, said(mock).toString())
-                agent.send("Is", *parts).collect()
-                assertEquals(expected, said(mock).toString())
-            }
+            val agent = Agent(mock.model)
+            assertEquals("Both.", agent.run("Is", *parts).text)
+            assertEquals(expected, said(mock).toString())
+            agent.stream("Is", *parts).updates.collect()
+            assertEquals(expected, said(mock).toString())
         }
     }
 
@@ -52,11 +51,11 @@ class MediaTest {
             MockLlm.call("paint", """{"what":"tea"}"""),
             MockLlm.text("Nice."),
         ).use { mock ->
-            val agent = agent("openai-compatible", "any", baseUrl = mock.baseUrl) {
+            val agent = Agent(mock.model) {
                 tool("draw", "Draws.") { run { _ -> ToolOutput("Here:", listOf(image(png))) } }
                 typedTool("paint", "Paints.") { _: Motif -> listOf(image(png), image(url)) }
             }
-            assertEquals("Nice.", agent.use { it.sendAndWait("Draw").text })
+            assertEquals("Nice.", agent.run("Draw").text)
             val sent = mock.requests().last().getValue("body").jsonObject.getValue("messages").toString()
             assertEquals(4, sent.split(url).size)
             assertContains(sent, "Here:")
@@ -73,7 +72,7 @@ class MediaTest {
             "is no media type" to { document(png, mediaType = "png") },
         )
         for ((words, make) in refused) {
-            assertContains(assertFailsWith<StepwellException.InvalidArgument> { make() }.reason, words)
+            assertContains(assertFailsWith<StepwellException.Misuse> { make() }.message, words)
         }
         assertContains(file("file-1", mediaType = "image/png").json.toString(), """"type":"image"""")
     }

@@ -8,35 +8,22 @@ import kotlin.test.assertIs
 import kotlin.test.assertNull
 import kotlin.test.assertTrue
 import kotlinx.coroutines.async
+import kotlinx.coroutines.cancelAndJoin
+import kotlinx.coroutines.flow.toList
+import kotlinx.coroutines.launch
 import kotlinx.coroutines.runBlocking
-import kotlinx.serialization.json.JsonArray
-import kotlinx.serialization.json.JsonElement
 import kotlinx.serialization.json.JsonObject
-import kotlinx.serialization.json.addJsonObject
-import kotlinx.serialization.json.buildJsonArray
 import kotlinx.serialization.json.jsonArray
 import kotlinx.serialization.json.jsonObject
 import kotlinx.serialization.json.jsonPrimitive
-import kotlinx.serialization.json.put
 import org.junit.jupiter.api.Test
 
 /** What an agent and its turns can do beside the plain turn. */
 class MembersTest {
     private fun agentOf(mock: MockLlm, build: AgentBuilder.() -> Unit = {}) =
-        agent("openai-compatible", "mock", mock.baseUrl, build = build)
+        Agent(mock.model, build)
 
-    private fun texts(messages: JsonElement) =
-        messages.jsonArray.mapNotNull { it.jsonObject["content"]?.jsonPrimitive?.content }
-
-    private fun history(count: Int, text: String) = buildJsonArray {
-        for (index in 0 until count) {
-            addJsonObject {
-                put("id", "old-$index")
-                put("role", "user")
-                put("content", text)
-            }
-        }
-    }
+    private fun texts(messages: List<Message>) = messages.mapNotNull { (it as? UserMessage)?.text ?: (it as? AssistantMessage)?.text }
 
     @Test
     fun everyOptionReachesTheTurn() = runBlocking {
@@ -44,19 +31,33 @@ class MembersTest {
             val agent = agentOf(mock) {
                 partialArguments = true
                 resumption = Resumption.NEVER
-                persistAttempts = 3u
+                persistAttempts = 3
                 store(SessionStore.inMemory())
                 tool("order", "Orders.") {
                     string("what")
                     run { throw ToolException.Deferred() }
                 }
             }
-            agent.startTurn("Tea").use { turn ->
-                turn.rested()
-                assertTrue(turn.nextBatch().any { it is Event.PartialArguments })
+            val turn = agent.stream("Tea")
+            val events = mutableListOf<Event>()
+            val collecting = launch { turn.updates.collect { events += it } }
+            turn.rested()
+            collecting.cancelAndJoin()
+            assertTrue(events.any { it is Event.PartialArguments })
+            val refused = assertFailsWith<StepwellException.Misuse> { agentOf(mock) { persistAttempts = 3 }.run("Tea") }
+            assertContains(refused.message, "no store")
+        }
+    }
+
+    @Test
+    fun anAgentIsTheSameWithAnotherModel() = runBlocking {
+        MockLlm(MockLlm.text("One")).use { first ->
+            MockLlm(MockLlm.text("Two")).use { second ->
+                val agent = agentOf(first) { instructions = "Be kind." }
+                val other = agent.withModel(second.model)
+                assertEquals("Two" to "One", other.run("Hi").text to agent.run("Hi").text)
+                assertContains(second.requests().single().toString(), "Be kind.")
             }
-            val refused = assertFailsWith<StepwellException.Configuration> { agentOf(mock) { persistAttempts = 3u } }
-            assertContains(refused.reason, "no store")
         }
     }
 
@@ -65,81 +66,79 @@ class MembersTest {
         MockLlm(MockLlm.text("Hello")).use { mock ->
             val created = mutableListOf<NewRun>()
             val agent = agentOf(mock) {
-                threadId = "garden"
                 runSource { new ->
                     created += new
                     "run-${created.size}"
                 }
             }
-            assertEquals("Hello", agent.sendAndWait("Hi").text)
+            assertEquals("Hello", agent.conversation("garden").send("Hi").text)
             assertEquals(listOf(NewRun("garden", null)), created)
             val away = agentOf(mock) { runSource { error("the backend is away") } }
-            val failed = assertFailsWith<TurnException> { away.sendAndWait("Hi") }
-            assertContains(failed.toString(), "the backend is away")
+            val failed = assertFailsWith<StepwellException> { away.run("Hi") }
+            assertContains(failed.message, "the backend is away")
         }
     }
 
     @Test
-    fun theAppSaysWhatToLeaveOut() = runBlocking {
+    fun theAppSaysWhatToLeaveOut() = runBlocking<Unit> {
         MockLlm(MockLlm.text("Yes.")).use { mock ->
             val agent = agentOf(mock) {
-                contextGuard = ContextGuard(window = 1_500u)
-                history = history(3, "x".repeat(4_000))
+                contextGuard { window = 1_500 }
                 trimContext { overflow, messages ->
                     assertEquals(overflow.messages.map { it.messageId }, messages.map { it.jsonObject["id"]?.jsonPrimitive?.content })
                     Trimmed(overflow.newest(0.5), "There were many x.")
                 }
             }
-            assertEquals(Outcome.Success, agent.sendAndWait("And?").outcome)
-            assertEquals(5, texts(agent.messages()).size)
+            val long = Transcript(List(3) { UserMessage("x".repeat(4_000), "old-$it") })
+            val conversation = agent.conversation(history = long)
+            assertEquals("Yes.", conversation.send("And?").text)
+            assertEquals(5, conversation.messages.size)
             val sent = mock.requests().single().getValue("body").jsonObject.getValue("messages").jsonArray
             assertTrue(sent.size < 4)
             assertContains(sent.first().jsonObject.getValue("content").jsonPrimitive.content, "There were many x.")
             val breaks = agentOf(mock) {
-                contextGuard = ContextGuard(window = 1_500u)
-                history = history(3, "x".repeat(4_000))
+                contextGuard { window = 1_500 }
                 trimContext { _, _ -> throw NotImplementedError() }
             }
-            assertFailsWith<TurnException.ContextTooLong> { breaks.sendAndWait("And?") }
+            assertFailsWith<StepwellException.ContextTooLong> { breaks.conversation(history = long).send("And?") }
         }
-        Unit
     }
 
     @Test
     fun aTurnIsBegunWithIdsOfTheAppsOwnAndSaidOtherwise() = runBlocking {
         MockLlm(MockLlm.text("One"), MockLlm.text("Two"), MockLlm.text("Three")).use { mock ->
             val store = SessionStore.inMemory()
-            val agent = agentOf(mock) {
-                threadId = "garden"
-                store(store)
+            val conversation = agentOf(mock) { store(store) }.conversation("garden")
+            val first = conversation.stream(Start("first", text = "First"))
+            first.updates.collect {
+                if (it is Event.TextMessageContent) {
+                    first.begun()
+                    assertEquals(TurnKey(conversation.key, "first"), first.stored())
+                    assertNull(first.storeTrouble())
+                    assertNull(first.revivedFrom())
+                }
             }
-            agent.start(Start("first", text = "First")).use { turn ->
-                turn.begun()
-                assertEquals(TurnKey(agent.threadKey(), "first"), turn.stored()?.key)
-                assertNull(turn.storeTrouble())
-                assertNull(turn.revivedFrom())
-                turn.finish()
-            }
-            agent.start(Start("second", text = "Second")).use { it.finish() }
-            agent.branch("first", Start("other", text = "Otherwise")).use { it.finish() }
-            assertEquals(listOf("First", "One", "Otherwise", "Three"), texts(agent.messages()))
+            conversation.stream(Start("second", text = "Second")).result()
+            conversation.branch("first", Start("other", text = "Otherwise")).result()
+            assertEquals(listOf("First", "One", "Otherwise", "Three"), texts(conversation.messages))
             assertEquals(listOf(null, "first", "first"), store.turns(ThreadKey("garden")).map { it.parent })
         }
     }
 
     @Test
-    fun aThreadBeginsWithAHistoryAndIsForgotten() = runBlocking {
+    fun aConversationBeginsWithAHistoryAndIsForgotten() = runBlocking {
         MockLlm(MockLlm.text("Hello")).use { mock ->
             val registry = RunRegistry()
             val agent = agentOf(mock) { registry(registry) }
             val key = ThreadKey("other")
-            val other = agent.threadWithHistory(key, history(1, "Before"))
-            other.sendAndWait("Hi")
-            assertEquals(listOf("Before", "Hi", "Hello"), texts(other.messages()))
-            assertEquals(key, assertIs<RegistryEvent.RunStarted>(agent.nextRegistryEvent()).handle.key)
+            val other = agent.conversation(key, Transcript(UserMessage("Before")))
+            other.send("Hi")
+            assertEquals(listOf("Before", "Hi", "Hello"), texts(other.messages))
+            assertEquals(key, assertIs<RegistryEvent.RunStarted>(registry.takeEvents().first()).handle.key)
             assertEquals(listOf(key), registry.unreadThreads())
-            agent.forgetThread(key)
-            assertEquals(JsonArray(emptyList()), agent.thread(key).messages())
+            other.delete()
+            assertEquals(emptyList(), registry.unreadThreads())
+            assertEquals(emptyList(), agent.conversation(key).messages)
         }
     }
 
@@ -147,35 +146,25 @@ class MembersTest {
     fun aTurnIsLookedIntoAndSuspended() = runBlocking {
         MockLlm(MockLlm.call("order", "{}"), MockLlm.text("Enjoy!")).use { mock ->
             val agent = agentOf(mock) { tool("order", "Orders.") { run { throw ToolException.Deferred() } } }
-            val turn = agent.startTurn("Tea")
+            val turn = agent.stream("Tea")
+            val watching = async { turn.updates.toList() }
             turn.rested()
             assertEquals("Tea", texts(turn.messages()).first())
             assertEquals(JsonObject(emptyMap()), turn.sharedState())
             assertTrue(turn.interrupts().isEmpty())
             turn.usage()
-            val watching = async {
-                buildList {
-                    while (true) {
-                        val events = turn.nextBatch()
-                        if (events.isEmpty()) break
-                        addAll(events)
-                    }
-                }
-            }
             val snapshot = turn.suspend()
             assertFalse(watching.await().any { it is Event.Completed })
-            turn.close()
+            assertFailsWith<StepwellException.Misuse> { turn.result() }
 
-            agent.revive(snapshot).use { revived ->
-                revived.begun()
-                assertEquals("Tea", texts(requireNotNull(revived.revivedFrom())).first())
-                val messages = revived.messages().jsonArray
-                val call = messages[1].jsonObject.getValue("toolCalls").jsonArray.first().jsonObject
-                revived.finishCall(call.getValue("id").jsonPrimitive.content, "here")
-                val finished = revived.finish()
-                assertEquals<Outcome>(Outcome.Success, finished.outcome)
-                assertTrue(finished.text.endsWith("Enjoy!"))
-            }
+            val revived = agent.revive(snapshot)
+            val result = async { revived.result() }
+            revived.begun()
+            assertEquals("Tea", texts(requireNotNull(revived.revivedFrom())).first())
+            val call = revived.messages().filterIsInstance<AssistantMessage>().single().toolCalls.single()
+            assertEquals("order", call.name)
+            revived.resolveCall(call.id, "here")
+            assertEquals("Enjoy!", result.await().text)
         }
     }
 }

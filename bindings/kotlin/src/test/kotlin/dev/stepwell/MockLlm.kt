@@ -29,6 +29,9 @@ class MockLlm(vararg hops: String) : AutoCloseable {
         baseUrl = Json.parseToJsonElement(line).jsonObject.getValue("base_url").jsonPrimitive.content
     }
 
+    /** The model that it plays. */
+    val model: Model get() = Model.openaiCompatible("mock", baseUrl)
+
     /** What the app sent. */
     fun requests(): List<JsonObject> = get("/__requests").map { it.jsonObject }
 

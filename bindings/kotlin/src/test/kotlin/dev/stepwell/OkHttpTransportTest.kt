@@ -1,5 +1,6 @@
 package dev.stepwell
 
+import dev.stepwell.ffi.NoHandle
 import java.io.IOException
 import java.util.concurrent.CopyOnWriteArrayList
 import java.util.concurrent.CountDownLatch
@@ -27,7 +28,7 @@ import org.junit.jupiter.api.Test
 /** Agents whose requests the app's own HTTP client sends. */
 class OkHttpTransportTest {
     private fun agentOf(baseUrl: String, client: HttpTransport) =
-        agent("openai-compatible", "mock", baseUrl) { client(client) }
+        Agent(Model.openaiCompatible("mock", baseUrl)) { client(client) }
 
     @Test
     fun everyRequestGoesThroughTheAppsClient() = runBlocking {
@@ -37,7 +38,7 @@ class OkHttpTransportTest {
             chain.proceed(chain.request())
         }.build()
         MockLlm(MockLlm.text("Hello")).use { mock ->
-            assertEquals("Hello", agentOf(mock.baseUrl, OkHttpTransport(okHttp)).sendAndWait("Hi").text)
+            assertEquals("Hello", agentOf(mock.baseUrl, OkHttpTransport(okHttp)).run("Hi").text)
             assertEquals(listOf("${mock.baseUrl}/chat/completions"), sent.toList())
             assertEquals(0, mock.failures().size)
         }
@@ -47,14 +48,14 @@ class OkHttpTransportTest {
     fun whatFailsIsTold() = runBlocking {
         val okHttp = OkHttpClient.Builder().addInterceptor { throw IOException("the proxy is asleep") }.build()
         val agent = agentOf("http://model.example/v1", OkHttpTransport(okHttp))
-        val failed = assertFailsWith<TurnException.ConnectionFailed> { agent.sendAndWait("Hi") }
+        val failed = assertFailsWith<StepwellException.Connection> { agent.run("Hi") }
         assertContains(failed.message, "the proxy is asleep")
     }
 
     @Test
     fun javaHandsAnAnswerOn(): Unit = runBlocking {
         val agent = agentOf("http://model.example/v1", JavaSettings.transport())
-        assertFailsWith<TurnException.Authentication> { agent.sendAndWait("Hi") }
+        assertFailsWith<StepwellException.Authentication> { agent.run("Hi") }
     }
 
     @Test
@@ -62,14 +63,14 @@ class OkHttpTransportTest {
         val givenUp = CompletableDeferred<Unit>()
         val endless = object : HttpTransport {
             override suspend fun send(request: HttpRequest, answer: HttpAnswer) = try {
-                answer.opened(200u, listOf(HttpHeader("content-type", "text/event-stream")))
+                answer.opened(200, listOf(HttpHeader("content-type", "text/event-stream")))
                 answer.received("data: {\"choices\":[{\"delta\":{\"content\":\"on and \"}}]}\n\n".toByteArray())
                 awaitCancellation()
             } finally {
                 givenUp.complete(Unit)
             }
         }
-        agentOf("http://model.example/v1", endless).send("Hi").first { it is Event.TextMessageContent }
+        agentOf("http://model.example/v1", endless).stream("Hi").updates.first { it is Event.TextMessageContent }
         givenUp.await()
     }
 
@@ -89,7 +90,7 @@ class OkHttpTransportTest {
     }.build()
 
     private class Taking(val take: suspend (ByteArray) -> Unit) : HttpAnswer(NoHandle) {
-        override fun opened(status: UShort, headers: List<HttpHeader>) = assertEquals(200, status.toInt())
+        override fun opened(status: Int, headers: List<HttpHeader>) = assertEquals(200, status)
 
         override suspend fun received(bytes: ByteArray): Boolean {
             take(bytes)

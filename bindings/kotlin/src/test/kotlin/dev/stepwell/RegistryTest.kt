@@ -24,10 +24,10 @@ class RegistryTest {
         val first = registry.register(key).handle
         val (handle, replaced) = registry.register(key)
         assertEquals(first, replaced)
-        assertContains(assertFailsWith<StepwellException.Stale> { registry.check(first) }.reason, "is stale")
+        assertContains(assertFailsWith<StepwellException.Stale> { registry.check(first) }.message, "is stale")
         assertFailsWith<StepwellException.Stale> { registry.replace(first) }
         val continued = registry.replace(handle)
-        assertEquals(handle.generation to 1u, continued.generation to continued.hop)
+        assertEquals(handle.generation to 1, continued.generation to continued.hop)
         assertEquals(continued, RunRegistry.restore(registry.snapshot()).current(key))
         registry.lookAt(null)
         registry.complete(continued, Outcome.Success)
@@ -53,12 +53,14 @@ class RegistryTest {
 
     @Test
     fun whichThreadsAreUnread() = runBlocking {
-        MockLlm(MockLlm.text("Hello"), MockLlm.text("Hello")).use { mock ->
-            val agent = agent("openai-compatible", "mock", mock.baseUrl) { threadId = "first" }
-            agent.registry().lookAt(ThreadKey("first"))
-            agent.sendAndWait("Hi")
-            agent.thread(ThreadKey("other")).sendAndWait("Hi")
-            assertEquals(listOf(ThreadKey("other")), agent.registry().unreadThreads())
+        MockLlm(MockLlm.text("Hello"), MockLlm.text("Hello"), MockLlm.text("Hello")).use { mock ->
+            val registry = RunRegistry()
+            val agent = Agent(mock.model) { registry(registry) }
+            registry.lookAt(ThreadKey("first"))
+            agent.conversation("first").send("Hi")
+            agent.conversation("other").send("Hi")
+            agent.run("Hi")
+            assertEquals(listOf(ThreadKey("other")), registry.unreadThreads())
         }
     }
 
@@ -66,21 +68,21 @@ class RegistryTest {
     fun aTurnsJournalIsLivedThroughAgain() = runBlocking {
         MockLlm(MockLlm.text("Hello")).use { mock ->
             val written = ConcurrentHashMap<String, String>()
-            val agent = agent("openai-compatible", "mock", mock.baseUrl) {
+            val agent = Agent(mock.model) {
                 journal { turn, lines ->
                     written.merge(turn, lines, String::plus)
                     TODO("the disk is full")
                 }
             }
-            assertEquals(Outcome.Success, agent.sendAndWait("A secret").outcome)
+            agent.run("A secret")
             val journal = written.values.single()
             val replayed = replayJournal(journal)
             assertEquals(true to Outcome.Success, replayed.isClosed to replayed.outcome)
             val hidden = redactJournal(journal)
             assertContains(journal, "secret")
             assertFalse("secret" in hidden)
-            assertFailsWith<StepwellException.Journal> { replayJournal(hidden) }
-            assertFailsWith<StepwellException.Journal> { replayJournal("nonsense") }
+            assertFailsWith<StepwellException.InvalidJournal> { replayJournal(hidden) }
+            assertFailsWith<StepwellException.InvalidJournal> { replayJournal("nonsense") }
             Unit
         }
     }
@@ -95,12 +97,12 @@ class RegistryTest {
         val parts = Json.parseToJsonElement(
             """[{"type":"image","source":{"type":"url","value":"https://example.org/cat.png"}}]""",
         )
-        assertFailsWith<StepwellException.InvalidArgument> { run.toolFinishedParts("tool:0:0", JsonObject(emptyMap()), at(2)) }
+        assertFailsWith<StepwellException.Misuse> { run.toolFinishedParts("tool:0:0", JsonObject(emptyMap()), at(2)) }
         run.toolFinishedParts("tool:0:0", parts, at(2))
         run.cancel(at(3))
         val replayed = replayJournal(run.takeJournal() + run.endJournal())
         assertEquals(run.digest(), replayed.digest)
-        assertEquals(3uL, replayed.inputs)
+        assertEquals(3, replayed.inputs)
     }
 
     @Test
@@ -108,7 +110,7 @@ class RegistryTest {
         val openai = providers().single { it.name == "openai" }
         assertEquals("OPENAI_API_KEY", openai.keyVariable)
         assertTrue(openai.apis.single { it.name == openai.defaultApi }.capabilities.images)
-        assertFailsWith<StepwellException.Configuration> { providers(JsonNull) }
-        assertTrue((contextWindow("openai", "gpt-4o-mini")?.window ?: 0u) >= 100_000u)
+        assertFailsWith<StepwellException.Misuse> { providers(JsonNull) }
+        assertTrue((contextWindow("openai", "gpt-4o-mini")?.window ?: 0) >= 100_000)
     }
 }

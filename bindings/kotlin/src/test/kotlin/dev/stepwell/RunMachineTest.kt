@@ -97,7 +97,7 @@ class RunMachineTest {
             )
             assertEquals(Event.Completed(Outcome.Success), events.last())
             assertTrue(machine.text().endsWith("Alice's number is 42, Bob's is 7"))
-            assertEquals(StateKind.COMPLETED to 1u, machine.state() to machine.hop())
+            assertEquals(StateKind.COMPLETED to 1, machine.state() to machine.hop())
             assertEquals(0, mock.failures().size)
         }
     }
@@ -178,8 +178,8 @@ class RunMachineTest {
         val effect = opened(machine)
         assertFailsWith<StepwellException.Misuse> { machine.start(Start("again", "Hi")) }
         assertFailsWith<StepwellException.Misuse> { machine.toolFinished(effect, "42") }
-        assertFailsWith<StepwellException.InvalidArgument> { machine.ended("stream") }
-        assertFailsWith<StepwellException.Snapshot> { RunMachine.restore("{}", config()) }
+        assertFailsWith<StepwellException.Misuse> { machine.ended("stream") }
+        assertFailsWith<StepwellException.InvalidSnapshot> { RunMachine.restore("{}", config()) }
         assertEquals(StateKind.STREAMING, machine.state())
         machine.receive(effect, (delta("Hello") + stop).toByteArray())
         machine.ended(effect)

@@ -124,11 +124,9 @@ class SerializableToolsTest {
 
     private fun turn(arguments: String, build: AgentBuilder.() -> Unit): ToolResult = runBlocking {
         MockLlm(MockLlm.call("order", arguments), MockLlm.text("Done")).use { mock ->
-            agent("openai-compatible", "mock", mock.baseUrl, build = build).use { agent ->
-                val events = agent.send("Order").toList()
-                assertEquals<Event>(Event.Completed(Outcome.Success), events.last())
-                events.filterIsInstance<Event.ToolCallUpdate>().mapNotNull { it.result }.single()
-            }
+            val events = Agent(mock.model, build).stream("Order").updates.toList()
+            assertEquals<Event>(Event.Completed(Outcome.Success), events.last())
+            events.filterIsInstance<Event.ToolCallUpdate>().mapNotNull { it.result }.single()
         }
     }
 

@@ -29,8 +29,7 @@ class StoresTest {
     private val thread = ThreadKey("thread")
 
     private fun agentOf(mock: MockLlm, store: SessionStore, number: suspend () -> Int = { 42 }) =
-        agent("openai-compatible", "mock", mock.baseUrl) {
-            threadId = "thread"
+        Agent(mock.model) {
             store(store)
             tool("number", "The number.") {
                 idempotent = true
@@ -56,7 +55,7 @@ class StoresTest {
     @Test
     fun aTurnIsThereAfterARestart() = everyStore { store ->
         MockLlm(MockLlm.call("number", "{}"), MockLlm.text("It is 42"), MockLlm.text("As I said")).use { mock ->
-            assertEquals(Outcome.Success, agentOf(mock, store).sendAndWait("What is the number?").outcome)
+            agentOf(mock, store).conversation("thread").send("What is the number?")
 
             val listed = store.threads(ThreadQuery()).single()
             assertEquals(thread, listed.key)
@@ -72,7 +71,7 @@ class StoresTest {
             assertEquals("It is 42", view.messages.last().text)
 
             // Another process has nothing but the store.
-            assertEquals(Outcome.Success, agentOf(mock, store).sendAndWait("Sure?").outcome)
+            agentOf(mock, store).conversation("thread").send("Sure?")
             assertEquals(listOf("user", "assistant", "tool", "assistant", "user"), roles(mock.requests()[2]))
             assertEquals(0, mock.failures().size)
         }
@@ -89,34 +88,80 @@ class StoresTest {
                 mayEnd.await()
                 41
             }
-            val lost = async { old.send("What is the number?").toList() }
+            val events = mutableListOf<Event>()
+            val lost = async {
+                val turn = old.conversation("thread").stream("What is the number?")
+                assertFailsWith<StepwellException.Cancelled> { turn.updates.collect { events += it } }
+            }
             begun.await()
 
             val new = agentOf(mock, store)
-            assertTrue(new.recover().isEmpty())
-            assertEquals(Outcome.Success, new.sendAndWait("Never mind", options = TurnOptions(whenBusy = WhenBusy.CANCEL)).outcome)
+            assertTrue(new.recover { it.isEmpty() })
+            new.conversation("thread").send("Never mind") { whenBusy = WhenBusy.CANCEL }
 
             mayEnd.complete(Unit)
-            val events = lost.await()
+            lost.await()
             assertEquals(Outcome.Cancelled, assertIs<Event.Completed>(events.last()).outcome)
             val warnings = events.filterIsInstance<Event.Warning>().map { it.message }
             assertTrue(warnings.any { "has generation 2 by now, and the writer has 1" in it }, "$warnings")
             val view = store.view(thread)
             assertEquals(listOf(TurnStatus.CANCELLED, TurnStatus.COMPLETE), view.turns.map { it.status })
             assertEquals("It is 42", view.messages.last().text)
-            assertTrue(new.recover().isEmpty())
+            assertTrue(new.recover { it.isEmpty() })
+        }
+    }
+
+    /** What a process has let go of, another one finds in the store. */
+    @Test
+    fun anUnfinishedTurnIsRecovered() = everyStore { store ->
+        MockLlm(MockLlm.call("number", "{}"), MockLlm.text("It is 42")).use { mock ->
+            val old = Agent(mock.model) {
+                store(store)
+                tool("number", "The number.") { run { throw ToolException.Deferred() } }
+            }
+            val left = old.conversation("thread").stream("What is the number?")
+            val collecting = async { left.updates.toList() }
+            left.rested()
+            left.suspend()
+            collecting.await()
+
+            val found = agentOf(mock, store).recover { turns ->
+                val recovered = turns.single()
+                val turn = requireNotNull(recovered.turn)
+                val result = async { turn.result() }
+                val call = turn.messages().filterIsInstance<AssistantMessage>().single().toolCalls.single()
+                turn.resolveCall(call.id, "42")
+                recovered.key.thread to result.await().text
+            }
+            assertEquals(thread to "It is 42", found)
+            assertTrue(agentOf(mock, store).recover { it.isEmpty() })
+        }
+    }
+
+    /** The agent has no store; each conversation brings its own. */
+    @Test
+    fun aConversationHasAStoreOfItsOwn() = everyStore { store ->
+        MockLlm(MockLlm.text("Bergen"), MockLlm.text("Oslo"), MockLlm.text("Rain")).use { mock ->
+            val agent = Agent(mock.model)
+            val stored = agent.conversation("thread", store = store)
+            stored.send("Where?")
+            assertEquals("Oslo", agent.conversation("thread").send("Elsewhere?").text)
+            assertEquals(listOf("Where?"), store.turns(thread).mapNotNull { store.view(thread).messages.first().text })
+            stored.close()
+            val again = agent.conversation("thread", store = store)
+            assertEquals(2, again.load().size)
+            assertEquals(4, again.send("And the weather?").messages.size)
         }
     }
 
     @Test
     fun whatWasSaidIsSaidOtherwise() = everyStore { store ->
         MockLlm(MockLlm.text("Bergen"), MockLlm.text("Rain"), MockLlm.text("Sun")).use { mock ->
-            val agent = agentOf(mock, store)
-            agent.sendAndWait("Where?")
-            agent.sendAndWait("And the weather?")
+            val conversation = agentOf(mock, store).conversation("thread")
+            conversation.send("Where?")
+            conversation.send("And the weather?")
             val (first, second) = store.turns(thread)
-            val edited = agent.resend(second.id, "And tomorrow?").events().toList()
-            assertEquals(Outcome.Success, assertIs<Event.Completed>(edited.last()).outcome)
+            conversation.resend(second.id, "And tomorrow?").result()
             val third = store.turns(thread).last()
             assertEquals(first.id, third.parent)
             assertEquals(second.parent, third.parent)
@@ -126,10 +171,10 @@ class StoresTest {
 
             store.renameThread(thread, "Weather")
             assertEquals("Weather", store.thread(thread)?.title)
-            assertTrue(agent.deleteThread(thread))
+            assertTrue(conversation.delete())
             assertFalse(store.deleteThread(thread))
-            val unknown = assertFailsWith<StepwellException.Store> { agent.resend(second.id, "?") }
-            assertContains(unknown.reason, "no turn")
+            val unknown = assertFailsWith<StepwellException.Store> { conversation.resend(second.id, "?").result() }
+            assertContains(unknown.message, "no turn")
         }
     }
 
@@ -147,7 +192,7 @@ class StoresTest {
             "locked" to { store.thread(thread) },
             "page 9" to { store.turns(thread) },
         )) {
-            assertContains(assertFailsWith<StepwellException.Store> { call() }.reason, why)
+            assertContains(assertFailsWith<StepwellException.Store> { call() }.message, why)
         }
     }
 
@@ -158,39 +203,39 @@ class StoresTest {
         fun new(turn: String, parent: String? = null) =
             NewTurn(TurnKey(thread, turn), parent, null, null, "checkpoint", "host", "Title", Instant.EPOCH)
         fun block(place: Int, text: String) = Block(
-            place.toULong(),
-            0u,
+            place.toLong(),
+            0,
             JsonObject(mapOf("type" to JsonPrimitive("text"), "text" to JsonPrimitive(text))),
         )
         fun write(first: Int, vararg texts: String, end: Boolean = false) = PersistBatch(
-            first.toULong(),
+            first.toLong(),
             texts.mapIndexed { place, text -> block(first + place, text) },
             if (end) TurnStatus.COMPLETE else TurnStatus.STREAMING,
             if (end) JsonPrimitive("success") else null,
             "after $first",
             at = Instant.EPOCH,
         )
-        assertEquals(1u, store.beginTurn(new("a")))
+        assertEquals(1, store.beginTurn(new("a")))
         assertFailsWith<StoreException.Exists> { store.beginTurn(new("a")) }
         assertFailsWith<StoreException.Busy> { store.beginTurn(new("b")) }
-        assertFailsWith<StoreException.Gap> { store.persist(key, 1u, write(1, "x")) }
-        assertFailsWith<StoreException.Stale> { store.claim(key, 2u, "other") }
-        store.persist(key, 1u, write(0, "x", "y"))
-        store.persist(key, 1u, write(1, "y", "z"))
-        assertFailsWith<StoreException.Conflict> { store.persist(key, 1u, write(2, "other")) }
-        assertEquals(Claimed(2u, "after 1"), store.claim(key, 1u, "other"))
-        assertFailsWith<StoreException.Stale> { store.persist(key, 1u, write(3, end = true)) }
-        store.persist(key, 2u, write(3, end = true))
-        store.persist(key, 2u, write(3, end = true))
-        assertFailsWith<StoreException.Closed> { store.persist(key, 2u, write(3, "w", end = true)) }
-        assertFailsWith<StoreException.Closed> { store.claim(key, 2u, "host") }
+        assertFailsWith<StoreException.Gap> { store.persist(key, 1, write(1, "x")) }
+        assertFailsWith<StoreException.Stale> { store.claim(key, 2, "other") }
+        store.persist(key, 1, write(0, "x", "y"))
+        store.persist(key, 1, write(1, "y", "z"))
+        assertFailsWith<StoreException.Conflict> { store.persist(key, 1, write(2, "other")) }
+        assertEquals(Claimed(2, "after 1"), store.claim(key, 1, "other"))
+        assertFailsWith<StoreException.Stale> { store.persist(key, 1, write(3, end = true)) }
+        store.persist(key, 2, write(3, end = true))
+        store.persist(key, 2, write(3, end = true))
+        assertFailsWith<StoreException.Closed> { store.persist(key, 2, write(3, "w", end = true)) }
+        assertFailsWith<StoreException.Closed> { store.claim(key, 2, "host") }
         assertFailsWith<StoreException.NoTurn> { store.beginTurn(new("b", "none")) }
-        assertEquals(1u, store.beginTurn(new("b", "a")))
+        assertEquals(1, store.beginTurn(new("b", "a")))
         assertEquals(3, store.turn(key)?.blocks?.size)
         assertEquals("b", store.thread(thread)?.unfinished?.key?.turn)
         assertEquals(emptyList(), store.unfinished("other"))
         assertTrue(store.deleteThread(thread))
-        assertFailsWith<StoreException.NoTurn> { store.persist(TurnKey(thread, "b"), 1u, write(0, "x")) }
+        assertFailsWith<StoreException.NoTurn> { store.persist(TurnKey(thread, "b"), 1, write(0, "x")) }
     }
 
     @Test

@@ -12,13 +12,12 @@ class ToolContextTest {
     private val asks = MockLlm.call("ship", """{"parcel":"tea"}""")
 
     private fun agent(mock: MockLlm, more: AgentBuilder.() -> Unit = {}) =
-        agent("openai-compatible", "mock", mock.baseUrl) {
-            threadId = "garden"
+        Agent(mock.model) {
             tool("ship", "Ships a parcel.") {
                 string("parcel")
                 run { call, context ->
                     assertEquals(call, context.invocation())
-                    assertEquals("garden" to 1u, call.threadId to call.attempt)
+                    assertEquals("garden" to 1, call.threadId to call.attempt)
                     context.report(0.5, "packed")
                     context.partial("in the van")
                     "it leaves ${context.askChoice("How fast?", listOf("today", "tomorrow")) ?: "later"}"
@@ -39,7 +38,7 @@ class ToolContextTest {
                     UserAnswer.Given(JsonPrimitive("today"))
                 }
             }
-            val events = agent.send("Ship it").toList()
+            val events = agent.conversation("garden").stream("Ship it").updates.toList()
             assertEquals(listOf("ship" to "How fast?"), asked)
             assertEquals<ToolResult>(ToolResult.Finished("it leaves today"), events.result())
             val progress = events.filterIsInstance<Event.ToolProgress>().single()
@@ -52,7 +51,7 @@ class ToolContextTest {
     fun withoutAnAnswererOrWithOneThatBreaksThereIsNoAnswer() = runBlocking {
         for (more in listOf<AgentBuilder.() -> Unit>({}, { answerer { _, _ -> TODO("ask the user") } })) {
             MockLlm(asks, MockLlm.text("Done")).use { mock ->
-                val events = agent(mock, more).send("Ship it").toList()
+                val events = agent(mock, more).conversation("garden").stream("Ship it").updates.toList()
                 assertEquals<ToolResult>(ToolResult.Finished("it leaves later"), events.result())
             }
         }

@@ -5,34 +5,41 @@ import kotlin.test.assertEquals
 import kotlin.test.assertFailsWith
 import kotlin.test.assertIs
 import kotlin.test.assertTrue
+import kotlinx.coroutines.CompletableDeferred
+import kotlinx.coroutines.CoroutineScope
+import kotlinx.coroutines.Deferred
+import kotlinx.coroutines.async
 import kotlinx.coroutines.awaitCancellation
+import kotlinx.coroutines.cancelAndJoin
 import kotlinx.coroutines.runBlocking
 import org.junit.jupiter.api.Test
 
 /** What the app tells a turn that is under way, over real HTTP. */
 class TurnTest {
     private fun agent(mock: MockLlm, code: suspend (ToolInvocation) -> Any?) =
-        agent("openai-compatible", "mock", mock.baseUrl) {
+        Agent(mock.model) {
             tool("order", "Orders something.") {
                 string("what")
                 run(code)
             }
         }
 
-    /** All that is still to come of a turn. */
-    private suspend fun Turn.rest(): List<Event> = buildList {
-        while (true) {
-            val events = nextBatch()
-            if (events.isEmpty()) break
-            addAll(events)
+    /** A turn that is collected: what happened, and when a call first had a status. */
+    private class Watched(val turn: Turn<String>, scope: CoroutineScope, status: ToolCallStatus) {
+        val events = mutableListOf<Event>()
+        val call = CompletableDeferred<Event.ToolCallUpdate>()
+        val collecting: Deferred<Result<Unit>> = scope.async {
+            runCatching {
+                turn.updates.collect {
+                    events += it
+                    if (it is Event.ToolCallUpdate && it.status == status) call.complete(it)
+                }
+            }
         }
-    }
 
-    /** Waits until a call has this status. */
-    private suspend fun Turn.until(status: ToolCallStatus): Event.ToolCallUpdate {
-        while (true) {
-            val calls = nextBatch().filterIsInstance<Event.ToolCallUpdate>()
-            calls.firstOrNull { it.status == status }?.let { return it }
+        suspend fun results(): List<ToolResult> {
+            collecting.await().getOrThrow()
+            return events.filterIsInstance<Event.ToolCallUpdate>().mapNotNull { it.result }
         }
     }
 
@@ -41,55 +48,57 @@ class TurnTest {
     @Test
     fun aDeferredCallRestsAndAnotherAgentGoesOn() = runBlocking {
         MockLlm(tea, MockLlm.text("Enjoy!")).use { mock ->
-            val first = agent(mock) { throw ToolException.Deferred() }
-            val turn = first.startTurn("Tea, please")
-            val call = turn.until(ToolCallStatus.DEFERRED)
-            val snapshot = turn.rested()
-            turn.close()
+            val first = Watched(agent(mock) { throw ToolException.Deferred() }.stream("Tea, please"), this, ToolCallStatus.DEFERRED)
+            val call = first.call.await()
+            val snapshot = first.turn.rested()
+            first.collecting.cancelAndJoin()
 
-            val second = agent(mock) { error("it was ordered before") }
-            val revived = second.revive(snapshot)
-            val again = assertFailsWith<StepwellException.Misuse> { revived.finishCall("nobody", "?") }
-            assertContains(again.reason, "nobody")
-            revived.finishCall(call.toolCallId, "the tea is here")
-            val events = revived.rest()
-            val result = events.filterIsInstance<Event.ToolCallUpdate>().mapNotNull { it.result }.single()
-            assertEquals<ToolResult>(ToolResult.Finished("the tea is here"), result)
-            assertEquals<Event>(Event.Completed(Outcome.Success), events.last())
+            val revived = agent(mock) { error("it was ordered before") }.revive(snapshot)
+            val second = Watched(revived, this, ToolCallStatus.COMPLETED)
+            val unknown = assertFailsWith<StepwellException.Misuse> { revived.resolveCall("nobody", "?") }
+            assertContains(unknown.message, "nobody")
+            revived.resolveCall(call.toolCallId, "the tea is here")
+            assertEquals(listOf<ToolResult>(ToolResult.Finished("the tea is here")), second.results())
+            assertEquals("Enjoy!", revived.result().text)
         }
     }
 
     @Test
-    fun twoUsersOfOneAgentAreNotMixed() = runBlocking {
+    fun aCallThatIsNotDeferredFails() = runBlocking {
+        MockLlm(tea, MockLlm.text("A pity.")).use { mock ->
+            val watched = Watched(agent(mock) { throw ToolException.Deferred() }.stream("Tea"), this, ToolCallStatus.DEFERRED)
+            watched.turn.failCall(watched.call.await().toolCallId, "sold out")
+            assertEquals(listOf<ToolResult>(ToolResult.Failed(ToolFailureKind.ERROR, "sold out")), watched.results())
+        }
+    }
+
+    @Test
+    fun aSecondMessageIsRefusedWhileATurnIsUnderWay() = runBlocking {
         MockLlm(tea, MockLlm.text("Coffee."), MockLlm.text("Then not.")).use { mock ->
             val agent = agent(mock) { awaitCancellation() }
-            val first = agent.startTurn("I am Alice")
-            first.until(ToolCallStatus.EXECUTING)
-            val busy = assertFailsWith<TurnException.Busy> { agent.sendAndWait("I am Bob") }
-            assertContains(busy.problem.advice, "agent.thread(id)")
-            assertEquals("", busy.finished.text)
-            assertEquals(0u, busy.finished.hops)
-            // Each has a thread of their own.
-            assertEquals("Coffee.", agent.thread(ThreadKey("bob")).use { it.sendAndWait("I am Bob") }.text)
-            val cancel = TurnOptions(whenBusy = WhenBusy.CANCEL)
-            assertEquals("Then not.", agent.sendAndWait("Never mind", options = cancel).text)
-            assertEquals<Outcome>(Outcome.Cancelled, first.finish().outcome)
-            assertTrue("Bob" !in agent.messages().toString())
+            val alice = agent.conversation("alice")
+            val first = Watched(alice.stream("I am Alice"), this, ToolCallStatus.EXECUTING)
+            first.call.await()
+            val busy = assertFailsWith<StepwellException.Busy> { alice.send("And more") }
+            assertEquals("" to 0, busy.result?.text to busy.result?.hops)
+            // Other conversations, and runs, are not concerned.
+            assertEquals("Coffee.", agent.conversation("bob").use { it.send("I am Bob") }.text)
+            assertEquals("Then not.", alice.send("Never mind") { whenBusy = WhenBusy.CANCEL }.text)
+            assertIs<StepwellException.Cancelled>(first.collecting.await().exceptionOrNull())
+            assertTrue("Bob" !in alice.messages.toString())
         }
     }
 
     @Test
     fun aCallIsCancelledAndTheTurnGoesOn() = runBlocking {
         MockLlm(tea, MockLlm.text("Then not.")).use { mock ->
-            val turn = agent(mock) { awaitCancellation() }.startTurn("Tea, please")
-            val call = turn.until(ToolCallStatus.EXECUTING)
-            val message = turn.steer("Never mind")
-            turn.cancelCall(call.toolCallId)
-            val events = turn.rest()
-            val result = events.filterIsInstance<Event.ToolCallUpdate>().mapNotNull { it.result }.single()
-            assertEquals(ToolFailureKind.CANCELLED, assertIs<ToolResult.Failed>(result).kind)
-            assertContains(events, Event.SteeringTaken(message, 1u))
-            assertEquals<Event>(Event.Completed(Outcome.Success), events.last())
+            val watched = Watched(agent(mock) { awaitCancellation() }.stream("Tea, please"), this, ToolCallStatus.EXECUTING)
+            val call = watched.call.await()
+            val message = watched.turn.steer("Never mind")
+            watched.turn.cancelCall(call.toolCallId)
+            assertEquals(ToolFailureKind.CANCELLED, assertIs<ToolResult.Failed>(watched.results().single()).kind)
+            assertContains(watched.events, Event.SteeringTaken(message, 1))
+            assertEquals<Event>(Event.Completed(Outcome.Success), watched.events.last())
         }
     }
 }

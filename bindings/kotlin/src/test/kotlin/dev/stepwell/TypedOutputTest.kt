@@ -26,16 +26,17 @@ class TypedOutputTest {
 
     private fun says(text: String) = MockLlm.text(text)
 
-    private fun agent(mock: MockLlm) = agent("openai-compatible", "any", baseUrl = mock.baseUrl)
+    private fun agent(mock: MockLlm) = Agent(mock.model)
 
     @Test
     fun theAnswerIsAnObjectOfTheClass() = runBlocking {
-        MockLlm(says(bergen), says("[$bergen]"), says("7")).use { mock ->
-            agent(mock).use { agent ->
-                assertEquals(Journey("Bergen", 3), agent.run<Journey>("Where to?"))
-                assertEquals(listOf(Journey("Bergen", 3)), agent.run<List<Journey>>("Others?"))
-                assertEquals(7, agent.run<Int>("How many?"))
-            }
+        MockLlm(says(bergen), says("[$bergen]"), says("7"), says("A text.")).use { mock ->
+            val agent = agent(mock)
+            val result: TurnResult<Journey> = agent.run<Journey>("Where to?")
+            assertEquals(Journey("Bergen", 3), result.output)
+            assertEquals(listOf(Journey("Bergen", 3)), agent.run<List<Journey>>("Others?").output)
+            assertEquals(7, agent.conversation().send<Int>("How many?").output)
+            assertEquals("A text.", agent.run<String>("Why?").output)
             val request = mock.requests().first().toString()
             assertContains(request, "Journey")
             assertContains(request, "At least one.")
@@ -46,7 +47,7 @@ class TypedOutputTest {
     fun whatDoesNotFitGoesBackToTheModel() = runBlocking {
         val misfits = listOf("""{\"city\":\"Bergen\"}""", """{\"city\":\"Bergen\",\"days\":0}""")
         MockLlm(says(misfits[0]), says(misfits[1]), says(bergen)).use { mock ->
-            assertEquals(3, agent(mock).use { it.run<Journey>("Where to?") }.days)
+            assertEquals(3, agent(mock).run<Journey>("Where to?").output.days)
             val requests = mock.requests().map { it.toString() }
             assertContains(requests[2], "0 days are no journey")
         }
@@ -55,10 +56,11 @@ class TypedOutputTest {
     @Test
     fun whatNeverFitsIsAnErrorWithTheText() = runBlocking {
         MockLlm(says("Bergen"), says("Bergen!"), says("I said: Bergen")).use { mock ->
-            val failed = assertFailsWith<TurnException.OutputInvalid> {
-                agent(mock).use { it.run<Journey>("Where to?") }
+            val failed = assertFailsWith<StepwellException.OutputInvalid> {
+                agent(mock).run<Journey>("Where to?")
             }
-            assertTrue(failed.finished.text.endsWith("I said: Bergen"), failed.finished.text)
+            assertEquals("I said: Bergen", failed.result?.text)
+            assertTrue(failed.result?.fullText.orEmpty().endsWith("I said: Bergen"))
         }
     }
 
@@ -66,11 +68,9 @@ class TypedOutputTest {
     fun theAnswerIsSeenWhileItStreams() = runBlocking {
         MockLlm("""{"steps":[{"text":"${bergen.take(14)}"},{"text":"${bergen.drop(14)}"}]}""").use { mock ->
             val partial = PartialValue()
-            agent(mock).use { agent ->
-                agent.withOutput(outputType<Journey>()).use { typed ->
-                    typed.send("Where to?").collect { if (it is Event.PartialOutput) partial.apply(it.changes) }
-                }
-            }
+            val turn: Turn<Journey> = agent(mock).stream<Journey>("Where to?")
+            turn.updates.collect { if (it is Event.PartialOutput) partial.apply(it.changes) }
+            assertEquals("Bergen", turn.result().output.city)
             assertEquals(Json.parseToJsonElement("""{"city":"Bergen","days":3}"""), partial.value())
         }
     }
@@ -78,7 +78,7 @@ class TypedOutputTest {
     @Test
     fun aTypeWithoutASchemaIsToldAtOnce() = runBlocking<Unit> {
         MockLlm(says("never")).use { mock ->
-            assertFailsWith<IllegalArgumentException> { agent(mock).use { it.run<Open>("Where to?") } }
+            assertFailsWith<IllegalArgumentException> { agent(mock).run<Open>("Where to?") }
             assertEquals(0, mock.requests().size)
         }
     }

@@ -31,11 +31,11 @@ private fun JsonObject.flag(name: String, default: Boolean = false): Boolean =
 
 internal fun JsonObject.part(name: String): JsonObject = this[name] as? JsonObject ?: JsonObject(emptyMap())
 
-private fun JsonObject.small(name: String, default: UInt): UInt = long(name)?.toUInt() ?: default
+private fun JsonObject.small(name: String, default: Int): Int = long(name)?.toInt() ?: default
 
 /** `null` means none, absence the default. */
-private fun JsonObject.optional(name: String, default: ULong?): ULong? =
-    if (name in this) long(name)?.toULong() else default
+private fun JsonObject.optional(name: String, default: Int?): Int? =
+    if (name in this) long(name)?.toInt() else default
 
 /** A time in milliseconds; `null` means none, absence the default. */
 internal fun JsonObject.time(name: String, default: Duration?): Duration? =
@@ -56,7 +56,7 @@ internal fun config(said: JsonObject): RunConfig = RunConfig(
     timeouts = timeouts(said.part("timeouts")),
     runIds = if (said.text("run_ids") == "host") RunIds.HOST else null,
     credentials = if (said.text("credentials") == "host") Credentials.HOST else null,
-    persistAttempts = said.long("persist_attempts")?.toUInt(),
+    persistAttempts = said.long("persist_attempts")?.toInt(),
     partialArguments = said.flag("partial_arguments"),
     device = device(said.part("device")),
     resumption = said.text("resumption")?.let { Resumption.valueOf(it.uppercase()) },
@@ -75,7 +75,7 @@ private fun output(said: JsonObject) = OutputType(
     schema = said.part("schema"),
     description = said.text("description"),
     mode = said.text("mode")?.let { OutputMode.valueOf(it.uppercase()) },
-    retries = said.long("retries")?.toUInt(),
+    retries = said.long("retries")?.toInt(),
     decodedByHost = said.flag("decoded_by_host"),
 )
 
@@ -91,7 +91,7 @@ private fun tool(said: JsonObject) = ToolDefinition(
 
 private fun settings(said: JsonObject) = GenerationSettings(
     temperature = (said["temperature"] as? JsonPrimitive)?.doubleOrNull,
-    maxOutputTokens = said.long("max_output_tokens")?.toUInt(),
+    maxOutputTokens = said.long("max_output_tokens")?.toInt(),
     responseFormat = (said["response_format"] as? JsonObject)?.let {
         ResponseFormat.Schema(it.needed("name"), it.part("schema"), it.flag("strict"))
     },
@@ -121,16 +121,16 @@ private fun limits(said: JsonObject): Limits {
         maxToolRounds = said.small("max_tool_rounds", default.maxToolRounds),
         continueAfterTools = said.flag("continue_after_tools", default.continueAfterTools),
         maxParallelTools = said.small("max_parallel_tools", default.maxParallelTools),
-        maxToolCalls = said.long("max_tool_calls")?.toUInt(),
-        maxTokens = said.long("max_tokens")?.toULong(),
+        maxToolCalls = said.long("max_tool_calls")?.toInt(),
+        maxTokens = said.long("max_tokens"),
         maxCost = said.text("max_cost")?.toDouble(),
         maxDuration = said.time("max_duration_ms", null),
         repeats = RepeatLimit(
-            repeats.optional("tell_after", default.repeats.tellAfter?.toULong())?.toUInt(),
-            repeats.optional("stop_after", default.repeats.stopAfter?.toULong())?.toUInt(),
+            repeats.optional("tell_after", default.repeats.tellAfter),
+            repeats.optional("stop_after", default.repeats.stopAfter),
         ),
         atLimit = said.text("at_limit")?.let { LimitPolicy.valueOf(it.uppercase()) },
-        maxAnswerBytes = said.long("max_answer_bytes")?.toULong() ?: default.maxAnswerBytes,
+        maxAnswerBytes = said.long("max_answer_bytes") ?: default.maxAnswerBytes,
         maxAnswerCalls = said.small("max_answer_calls", default.maxAnswerCalls),
     )
 }
@@ -143,7 +143,7 @@ private fun retry(said: JsonObject): RetryPolicy {
         maxDelay = said.time("max_delay_ms", null) ?: default.maxDelay,
         maxRetryAfter = said.time("max_retry_after_ms", null) ?: default.maxRetryAfter,
         jitter = (said["jitter"] as? JsonPrimitive)?.doubleOrNull ?: default.jitter,
-        seed = said.long("seed")?.toULong() ?: default.seed,
+        seed = said.long("seed") ?: default.seed,
         emptyAnswer = said.text("empty_answer")?.let { EmptyAnswerPolicy.valueOf(it.uppercase()) },
     )
 }
@@ -171,7 +171,7 @@ private fun device(said: JsonObject) = DevicePolicy(
 private fun contextGuard(said: JsonObject): ContextGuard {
     val default = ContextGuard()
     return ContextGuard(
-        window = said.long("window")?.toULong(),
+        window = said.long("window"),
         warnAt = if ("warn_at" in said) said.json("warn_at").jsonPrimitive.doubleOrNull else default.warnAt,
         atLimit = said.text("at_limit")?.let { ContextPolicy.valueOf(it.uppercase()) },
     )

@@ -61,9 +61,7 @@ internal class ScenarioHost(scenario: JsonObject, private val restoreEvery: Int 
         try {
             play(name, step, came)
         } catch (refused: StepwellException.Misuse) {
-            error = refused.reason
-        } catch (refused: StepwellException.InvalidArgument) {
-            error = refused.reason
+            error = refused.message
         }
         val machine = run(name)
         came += machine.pollOutputs()
@@ -163,7 +161,7 @@ internal class ScenarioHost(scenario: JsonObject, private val restoreEvery: Int 
             "tool_partial_result" -> machine.toolPartialResult(effect(), text("content"), now)
             "tool_asks" -> {
                 val question = Question(text("message"), step.json("schema"))
-                machine.toolAsks(effect(), step.needed("number").toUInt(), question, now)
+                machine.toolAsks(effect(), step.needed("number").toInt(), question, now)
             }
             "answer" -> machine.answer(effect(), step.json("value"), now)
             "decline" -> machine.decline(effect(), step.text("reason"), now)
@@ -184,7 +182,7 @@ internal class ScenarioHost(scenario: JsonObject, private val restoreEvery: Int 
             "resume" -> machine.resume(answers(step), now)
             "cancel" -> machine.cancel(now)
             "cancel_call" -> {
-                val (hop, index) = text("call").split(":").map { it.toUInt() }
+                val (hop, index) = text("call").split(":").map { it.toInt() }
                 machine.cancelCall(CallKey(hop, index), now)
             }
             "steer" -> machine.steer(text("message_id"), text("say"), now)

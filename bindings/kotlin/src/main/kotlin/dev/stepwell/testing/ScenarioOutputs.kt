@@ -96,7 +96,7 @@ internal fun json(effect: Effect): JsonObject = buildJsonObject {
         put("name", invocation.name)
         put("arguments", invocation.arguments)
         put("raw_arguments", invocation.rawArguments)
-        if (invocation.attempt > 1u) put("attempt", invocation.attempt.toInt())
+        if (invocation.attempt > 1) put("attempt", invocation.attempt)
     }
     put("id", effect.id)
     put("effect", kind(effect))
@@ -128,7 +128,7 @@ internal fun json(effect: Effect): JsonObject = buildJsonObject {
             optional("outcome", effect.outcome?.let(::line))
             val blocks = effect.blocks.map { block ->
                 buildJsonObject {
-                    put("sequence", block.sequence.toLong())
+                    put("sequence", block.sequence)
                     put("hop", block.hop.toLong())
                     put("content", block.content)
                 }
@@ -136,12 +136,12 @@ internal fun json(effect: Effect): JsonObject = buildJsonObject {
             put("blocks", JsonArray(blocks))
         }
         is Effect.TrimContext -> {
-            put("tokens", effect.tokens.toLong())
-            put("window", effect.window.toLong())
+            put("tokens", effect.tokens)
+            put("window", effect.window)
             val messages = effect.messages.map {
                 buildJsonObject {
                     put("message_id", it.messageId)
-                    put("tokens", it.tokens.toLong())
+                    put("tokens", it.tokens)
                 }
             }
             put("messages", JsonArray(messages))

@@ -36,7 +36,7 @@ class Chat(
     private val store: SnapshotStore,
 ) {
     private val config = config.copy(
-        persistAttempts = 3u,
+        persistAttempts = 3,
         // Each message is shown by itself.
         text = TextOptions(breakAfterTools = false),
     )
@@ -59,9 +59,9 @@ class Chat(
             val snapshot = store.read()
             val now = Instant.now()
             machine = snapshot?.let { RunMachine.revive(it, config, now) }
-        } catch (old: StepwellException.Snapshot) {
+        } catch (old: StepwellException.InvalidSnapshot) {
             store.setAside()
-            states.value = ChatState(problem = old.reason)
+            states.value = ChatState(problem = old.message)
             return@launch
         } catch (error: IOException) {
             states.value = ChatState(problem = "The conversation cannot be read: ${error.message}")
@@ -141,7 +141,7 @@ class Chat(
         } catch (error: IOException) {
             states.update { it.copy(problem = "The conversation cannot be stored: ${error.message}") }
         } catch (refused: StepwellException) {
-            states.update { it.copy(problem = "${refused.message}") }
+            states.update { it.copy(problem = refused.message) }
         } finally {
             this.driver = null
             states.update { it.copy(running = false, questions = emptyList()) }

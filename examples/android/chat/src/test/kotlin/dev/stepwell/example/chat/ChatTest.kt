@@ -330,7 +330,7 @@ class ChatTest {
     @Test
     fun aModelThatFallsSilentIsGivenUp() = play(MockLlm.stall("Well")) { mock ->
         val config = RunConfig(
-            "openai-compatible", "mock", baseUrl = mock.baseUrl, timeouts = Timeouts(silence = 50.milliseconds), retry = RetryPolicy(attempts = 1u),
+            "openai-compatible", "mock", baseUrl = mock.baseUrl, timeouts = Timeouts(silence = 50.milliseconds), retry = RetryPolicy(attempts = 1),
         )
         val app = App(config = config)
         app.started()

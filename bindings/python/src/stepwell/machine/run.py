@@ -7,18 +7,18 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from ._calls import at, outputs_of
-from ._ffi import stepwell_ffi as _ffi
-from ._ffi.calls import RunCalls
-from ._ffi.machine import *
-from ._record import Json, lower
-from .arguments import as_json, checks_arguments, names_arguments
-from .config import RunConfig
-from .effects import Outputs
-from .errors import InvalidArgumentError, translates
+from .._calls import at, outputs_of
+from .._ffi import stepwell_ffi as _ffi
+from .._ffi.calls import RunCalls
+from .._ffi.machine import *
+from .._record import Json, lower
+from ..arguments import as_json, checks_arguments, names_arguments
+from ..config import RunConfig
+from ..effects import Outputs
+from ..errors import MisuseError, translates
 from .options import TurnOptions, Unpack, lower_options
-from .stores import TurnRecord
-from .media import Content, Parts, said
+from ..stores import TurnRecord
+from ..media import Content, Parts, said
 
 
 @names_arguments
@@ -195,7 +195,7 @@ class RunMachine(RunCalls):
         ``message_id`` if it has none.
         """
         if (text is None) == (message is None):
-            raise InvalidArgumentError("`steer` takes a text or a message", "give one of them, not both")
+            raise MisuseError("`steer` takes a text or a message", "give one of them, not both")
         if text is None:
             return outputs_of(self._machine.steer_message, message, at(now))
         return outputs_of(self._machine.steer, message_id or str(uuid.uuid4()), text, at(now))

@@ -1,0 +1,126 @@
+part of 'agent.dart';
+
+/// What is remembered of turns with an agent: `agent.conversation(id: …)` returns it. Letting go of it frees it, and what
+/// its store has of it stays there.
+final class Conversation {
+  Conversation._(this._shared, this._thread);
+
+  final _Shared _shared;
+  final _Thread _thread;
+
+  /// The conversation's id.
+  String get id => _thread.key.thread;
+
+  /// The conversation's id, with its room and server.
+  ThreadKey get key => _thread.key;
+
+  /// The conversation after its last turn: AG-UI messages, oldest first. Of a stored one, [load] it first.
+  List<JsonObject> get messages => _thread.messages;
+
+  /// The state shared with an AG-UI agent, after the last turn.
+  Object? get sharedState => _thread.state;
+
+  /// Sends a message to the model, and returns the result of the turn. If another turn of the conversation is under way,
+  /// it throws a [BusyException] at once, unless `whenBusy` of the agent or of the options is [WhenBusy.cancel]. Throws
+  /// another [StepwellException] if the answer is incomplete. `parts` follow the text, as in [Agent.run].
+  Future<TurnResult<String>> send(
+    String text, {
+    List<Object> parts = const [],
+    RunOptions options = const RunOptions(),
+  }) async =>
+      stream(text, parts: parts, options: options).result;
+
+  /// Sends a message as [send] does; the answer is a value of a type.
+  Future<TurnResult<T>> sendAs<T>(
+    String text,
+    Output<T> output, {
+    List<Object> parts = const [],
+    RunOptions options = const RunOptions(),
+  }) async =>
+      streamAs(text, output, parts: parts, options: options).result;
+
+  /// Sends a message to the model, and returns the turn, whose events are to be read.
+  Turn<String> stream(String text, {List<Object> parts = const [], RunOptions options = const RunOptions()}) =>
+      start(Start(Agent._newId(), text: text, parts: parts), options: options);
+
+  /// Sends a message as [stream] does; the answer is a value of a type.
+  Turn<T> streamAs<T>(
+    String text,
+    Output<T> output, {
+    List<Object> parts = const [],
+    RunOptions options = const RunOptions(),
+  }) =>
+      _shared.start(_thread, Start(Agent._newId(), text: text, parts: parts), options, output);
+
+  /// Starts a turn with ids and a message that the app makes.
+  Turn<String> start(Start start, {RunOptions options = const RunOptions()}) =>
+      _shared.start(_thread, start, options, null);
+
+  /// Sends another message instead of the one that a stored turn began with: a new branch, from the conversation before
+  /// that turn, which stays. Needs a store.
+  Turn<String> resend(
+    String turn,
+    String text, {
+    List<Object> parts = const [],
+    RunOptions options = const RunOptions(),
+  }) {
+    final durable = _requireStore();
+    return _shared.start(_thread, Start(Agent._newId(), text: text, parts: parts), options, null, () async {
+      final earlier = await durable.once(() => durable.store.turn(TurnKey(_thread.key, turn)));
+      if (earlier == null) {
+        throw StoreException(StoreErrorCode.noTurn, 'the store has no turn `$turn` in this thread');
+      }
+      return (parent: earlier.parent);
+    });
+  }
+
+  /// Begins a turn that follows the stored turn `parent` instead of the last one, or a first one without `parent`. The
+  /// turns that followed `parent` before stay in the store as another branch. Needs a store.
+  Turn<String> branch(String? parent, Start start, {RunOptions options = const RunOptions()}) {
+    _requireStore();
+    return _shared.start(_thread, start, options, null, () async => (parent: parent));
+  }
+
+  Durable _requireStore() =>
+      _thread.durable ??
+      (throw const MisuseException(
+        'the conversation has no store to take the earlier turn from',
+        'give the agent, or the conversation, a `store`',
+      ));
+
+  /// Continues a turn of this conversation, of [Turn.rested] or [Turn.suspend], in this process or a later one. With a
+  /// store it continues from the store's data of the turn, which is at least as new.
+  Turn<String> revive(String snapshot, {RunOptions options = const RunOptions()}) =>
+      _shared.revive(_thread, snapshot, options, null);
+
+  /// Continues a turn as [revive] does, whose answer is a value of a type.
+  Turn<T> reviveAs<T>(String snapshot, Output<T> output, {RunOptions options = const RunOptions()}) =>
+      _shared.revive(_thread, snapshot, options, output);
+
+  /// Returns the conversation as its store has it: AG-UI messages, oldest first, which are [messages] from then on.
+  /// Throws its [StoreException].
+  Future<List<JsonObject>> load() async {
+    final thread = _thread;
+    final last = thread.last;
+    final loaded = await thread.durable?.load(thread.key, last);
+    if (loaded == null) return thread.messages;
+    // The conversation of a turn since then is newer.
+    if (loaded.turn case final turn? when thread.last == last) {
+      thread.messages = loaded.messages;
+      thread.state = loaded.sharedState;
+      thread.last = turn;
+    }
+    return loaded.messages;
+  }
+
+  /// Cancels the turn that is under way, if there is one.
+  void cancel() => _thread.current?.cancel();
+
+  /// Cancels the turn that is under way, forgets the conversation, and deletes it from its store. Returns whether the
+  /// store had it. Throws its [StoreException].
+  Future<bool> delete() async {
+    _thread.forget();
+    final durable = _thread.durable;
+    return durable != null && await durable.once(() => durable.store.deleteThread(key));
+  }
+}

@@ -1,0 +1,265 @@
+package dev.stepwell
+
+import dev.stepwell.ffi.FfiAgent
+import dev.stepwell.ffi.FfiTurn
+import dev.stepwell.ffi.Finished
+import java.util.concurrent.atomic.AtomicBoolean
+import kotlin.coroutines.cancellation.CancellationException
+import kotlinx.coroutines.CompletableDeferred
+import kotlinx.coroutines.flow.Flow
+import kotlinx.coroutines.flow.flow
+import kotlinx.coroutines.flow.mapNotNull
+import kotlinx.serialization.json.JsonArray
+import kotlinx.serialization.json.JsonElement
+import kotlinx.serialization.json.JsonObject
+
+/**
+ * A turn: one message of the user, and all that the model and its tools do about it. It begins when [updates] are
+ * collected, or when [result] is called, and it belongs to the coroutine that does so.
+ *
+ * ```
+ * val turn = agent.stream("Tell me a story")
+ * turn.textStream.collect { print(it) }
+ * println(turn.result().usage)
+ * ```
+ *
+ * The verbs are for other coroutines while the turn is under way. Before it begins they wait for it.
+ */
+public class Turn<out T> internal constructor(
+    private val provider: String,
+    private val answer: Answer<T>,
+    private val thread: () -> HeldThread,
+    private val begin: suspend (FfiAgent) -> FfiTurn,
+) {
+    private val isTaken = AtomicBoolean(false)
+    private val begun = CompletableDeferred<FfiTurn>()
+    private val ended = CompletableDeferred<TurnResult<@UnsafeVariance T>>()
+
+    /** The same as `begun`, while it is under way. */
+    @Volatile
+    private var current: FfiTurn? = null
+
+    @Volatile
+    private var isCancelled = false
+
+    /** Is completed when a call of [suspend] has ended. */
+    @Volatile
+    private var suspending: CompletableDeferred<Unit>? = null
+
+    @Volatile
+    private var isSuspended = false
+
+    /**
+     * What happens in the turn, until it is over. The flow throws a [StepwellException] if the turn fails. It can be
+     * collected once; leaving it early cancels the turn.
+     */
+    public val updates: Flow<Event> = flow { drive { event -> emit(event) } }
+
+    /** The text as it comes: the deltas of [updates] that are text. */
+    public val textStream: Flow<String> = updates.mapNotNull { (it as? Event.TextMessageContent)?.delta }
+
+    /**
+     * Waits for the end of the turn. If no coroutine has collected the [updates], the turn begins here. The result can be
+     * had any number of times.
+     *
+     * @throws StepwellException if the answer is incomplete; its subclasses give the reason
+     */
+    public suspend fun result(): TurnResult<T> {
+        if (isTaken.compareAndSet(false, true)) driven(null)
+        return ended.await()
+    }
+
+    private suspend fun drive(show: suspend (Event) -> Unit) {
+        if (!isTaken.compareAndSet(false, true)) {
+            throw StepwellException.Misuse("the turn's updates were taken before", "keep what they gave, or call `result`")
+        }
+        driven(show)
+    }
+
+    private suspend fun driven(show: (suspend (Event) -> Unit)?) {
+        try {
+            val on = thread()
+            val finished = try {
+                on.agent.turnScope { agent -> answer.asked(agent) { begin(it).use { turn -> turn.taken(show) } } }
+            } finally {
+                current = null
+                on.afterTurn()
+            }
+            if (finished == null) {
+                ended.completeExceptionally(StepwellException.Misuse("the turn was suspended", "revive it by what `suspend` returned"))
+            } else {
+                ended.complete(whole(finished))
+            }
+        } catch (failed: Throwable) {
+            // Other coroutines that wait for the turn are not cancelled themselves.
+            val told = failed as? StepwellException ?: left()
+            begun.completeExceptionally(told)
+            ended.completeExceptionally(told)
+            throw failed
+        }
+    }
+
+    /** Shows what happens in a turn, and returns what it came to; null if it was suspended. */
+    private suspend fun FfiTurn.taken(show: (suspend (Event) -> Unit)?): Finished? {
+        current = this
+        this@Turn.begun.complete(this)
+        if (isCancelled) cancel()
+        if (show != null) {
+            while (true) {
+                val events = nextBatch()
+                if (events.isEmpty()) break
+                for (event in events) show(event)
+            }
+        }
+        // Ending here would cancel the turn that is being suspended.
+        suspending?.await()
+        return if (isSuspended) null else finish()
+    }
+
+    private fun whole(finished: Finished): TurnResult<T> {
+        val problem = problemOf(finished.outcome) ?: return TurnResult.of(finished, answer::read)
+        throw FailedTurn(problem, provider, TurnResult.of(finished) { _, _ -> null }).asException()
+    }
+
+    private fun left() = FailedTurn(
+        Problem(ErrorKind.CANCELLED, "the turn was cancelled: the coroutine that it belonged to ended", "begin another turn", null, false),
+        provider,
+    ).asException()
+
+    /** Stops the turn and its tools, and closes its connection: it fails with [StepwellException.Cancelled]. */
+    public fun cancel() {
+        isCancelled = true
+        try {
+            current?.cancel()
+        } catch (closed: IllegalStateException) {
+            // It is over.
+        }
+    }
+
+    /** Stops one tool call. The other calls continue, and the model is informed. */
+    public suspend fun cancelCall(toolCallId: String): Unit = underWay { cancelCall(toolCallId) }
+
+    /**
+     * Supplies the result of a tool call: of a deferred call, also in a turn that was revived, or of a call that still
+     * runs, which is then stopped.
+     */
+    public suspend fun resolveCall(toolCallId: String, content: String): Unit = underWay { finishCall(toolCallId, content) }
+
+    /** Supplies a result that is more than text: AG-UI content parts, such as pictures. */
+    public suspend fun resolveCall(toolCallId: String, parts: JsonArray): Unit =
+        underWay { finishCallParts(toolCallId, parts) }
+
+    /** Reports that a call failed; the model is shown the message. */
+    public suspend fun failCall(
+        toolCallId: String,
+        message: String,
+        kind: ToolFailureKind = ToolFailureKind.ERROR,
+    ): Unit = underWay { failCall(toolCallId, message, kind) }
+
+    /**
+     * Sends a message during the turn, without stopping it: the model answers it in this turn, from the next hop on.
+     * Returns the message's id. [Event.SteeringTaken] reports that the message is in the conversation;
+     * [Event.SteeringRefused] returns it if the turn cannot take it.
+     */
+    public suspend fun steer(text: String, vararg parts: ContentPart): String = underWay { steer(text, parts.asList()) }
+
+    /** Sends an AG-UI message during the turn. */
+    public suspend fun steer(message: JsonObject): Unit = underWay { steerMessage(message) }
+
+    /** Answers all questions that an AG-UI agent asked with [Event.Interrupted], at once; the turn continues. */
+    public suspend fun resume(answers: List<ResumeEntry>): Unit = underWay { resume(answers) }
+
+    /**
+     * Releases the turn without ending it, and returns it as text for [Agent.revive]. Its stream is closed, its tools are
+     * stopped, and its updates end: best done once it has [rested]. What the user typed and the turn had not taken is
+     * dropped. A turn whose [result] is waited for without its updates runs to its end, and cannot be suspended.
+     */
+    public suspend fun suspend(): String = underWay {
+        val over = CompletableDeferred<Unit>()
+        suspending = over
+        try {
+            suspend().also { isSuspended = true }
+        } finally {
+            over.complete(Unit)
+        }
+    }
+
+    /**
+     * Waits until the turn is idle: only the user, or the result of a deferred call, can continue it. Returns its
+     * [snapshot].
+     */
+    public suspend fun rested(): String = underWay { rested() }
+
+    /**
+     * Returns the turn as it is now, as text for [Agent.revive]. The text holds no key. A turn that continues after its
+     * snapshot was taken may run tools that the snapshot does not know: prefer [rested].
+     */
+    public suspend fun snapshot(): String = underWay { snapshot() }
+
+    /** Waits until the turn has begun, or has failed to: with a store, it is in the store then. */
+    public suspend fun begun(): Unit = underWay { begun() }
+
+    /** Returns the key that the turn has in its store, once it has [begun] there; null without a store. */
+    public suspend fun stored(): TurnKey? = underWay { stored()?.key }
+
+    /**
+     * Returns what delays the turn's writes: a store that is full, read-only, or unreachable. Null while there is no
+     * delay, which [Event.Warning] reports.
+     */
+    public suspend fun storeTrouble(): String? = underWay { storeTrouble() }
+
+    /** Returns the conversation from which a revived turn continued; null for a new turn. */
+    public suspend fun revivedFrom(): Transcript? = underWay { revivedFrom()?.let { Transcript(it) } }
+
+    /** Returns the conversation in the middle of the turn. */
+    public suspend fun messages(): Transcript = underWay { Transcript(messages()) }
+
+    /** Returns the state shared with an AG-UI agent in the middle of the turn. */
+    public suspend fun sharedState(): JsonElement = underWay { sharedState() }
+
+    /** Returns what an AG-UI agent asks the user now, to be answered with [resume]. */
+    public suspend fun interrupts(): List<Interrupt> = underWay { interrupts() }
+
+    /** Returns what the turn has cost so far, over all its hops. */
+    public suspend fun usage(): TokenUsage = underWay { usage() }
+
+    private suspend fun <R> underWay(call: suspend FfiTurn.() -> R): R {
+        val turn = begun.await()
+        try {
+            return turn.call()
+        } catch (cancelled: CancellationException) {
+            throw cancelled
+        } catch (closed: IllegalStateException) {
+            throw StepwellException.Misuse("the turn is over", "begin another turn")
+        }
+    }
+}
+
+/** The event as JSON: one of AG-UI in AG-UI's form, with its `type` in capitals. */
+public fun Event.toJson(): JsonElement = eventToJson(this)
+
+/** What kept the turn from a complete answer; null if the answer is complete. */
+public val Outcome.problem: Problem? get() = problemOf(this)
+
+/**
+ * The newest messages that fill no more than this part of the room, for [Trimmed.keep]: half of it leaves room to
+ * continue for a while.
+ */
+public fun ContextOverflow.newest(part: Double): List<String> = newestMessages(this, part)
+
+/** A turn of an agent. */
+internal fun <T> Engine.turn(
+    begin: suspend (FfiAgent) -> FfiTurn,
+    answer: Answer<T>,
+    thread: () -> HeldThread,
+): Turn<T> = Turn(model.provider, answer, thread, begin)
+
+/** Begins a turn with a message, under the options of the run. */
+internal fun Engine.asked(
+    prompt: String,
+    parts: Array<out ContentPart>,
+    options: RunOptions.() -> Unit,
+): suspend (FfiAgent) -> FfiTurn {
+    val said = RunOptions(this).apply(options)
+    return { agent -> agent.startTurn(prompt, said.made(), said.tools, parts.asList()) }
+}

@@ -1,0 +1,51 @@
+package dev.stepwell;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+
+/** A program in Java: an agent with a tool, a run, a conversation, and what goes wrong. */
+final class JavaCaller {
+    private JavaCaller() {}
+
+    static Agent agent(String baseUrl) {
+        return Agent.builder(Model.openaiCompatible("mock", baseUrl))
+            .tool("get_secret_number", "The secret number of a person.", tool -> {
+                tool.string("name", "The user's name.", false);
+                tool.runBlocking(call -> call.getName().equals("get_secret_number") ? 42 : 7);
+            })
+            .limits(new LimitsBuilder().maxToolRounds(5).build())
+            .timeouts(new TimeoutsBuilder().silence(Duration.ofSeconds(30)).build())
+            .build();
+    }
+
+    static TurnResult<String> run(Agent agent) {
+        return agent.blocking().run("Hi", options -> options.setUser("user-7"));
+    }
+
+    static CompletableFuture<TurnResult<String>> runAsync(Agent agent) {
+        return agent.blocking().runAsync("Hi");
+    }
+
+    static List<Event> stream(Agent agent) {
+        var events = new ArrayList<Event>();
+        agent.blocking().stream("Hi", events::add);
+        return events;
+    }
+
+    static int messages(Agent agent) {
+        try (BlockingConversation conversation = agent.blocking().conversation("java")) {
+            conversation.send("Hi");
+            return conversation.send("And?").getMessages().size();
+        }
+    }
+
+    static String wrong(Agent agent) {
+        try {
+            return run(agent).getText();
+        } catch (StepwellException.Authentication failed) {
+            return failed.getMessage() + " " + failed.getStatus();
+        }
+    }
+}

@@ -1,0 +1,149 @@
+"""What an agent is, in the form that its engines take."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from . import tool_bugs
+from ._ffi import stepwell_ffi as _ffi
+from .errors import MisuseError
+from .model import Model
+from .options import generation_settings, plain_settings
+from .output import TypedOutput
+from .tools import Tool, as_tool
+
+if TYPE_CHECKING:
+    from ._ffi.config import OutputType, RunConfig
+    from .runner import TurnRunner
+    from .sessions import SessionStore
+
+
+class Definition:
+    """The options of an agent, checked. It does not change."""
+
+    def __init__(self, model: Model, output_type: Any, given: Mapping[str, Any]) -> None:
+        self.model = model
+        self.given = given
+        self.output_type = output_type
+        self.settings = plain_settings(given)
+        self.tools: tuple[Tool[..., Any], ...] = tuple(as_tool(tool) for tool in given.get("tools", ()))
+        names = [tool.name for tool in self.tools]
+        for number, name in enumerate(names):
+            if name in names[:number]:
+                raise MisuseError(f"there is a tool named `{name}` already", "give each a `name` of its own")
+        instructions = given.get("instructions")
+        self.instructions: str | None = instructions if isinstance(instructions, str) else None
+        self.instructions_source: Any = None if isinstance(instructions, str) else instructions
+        self.client = given.get("client")
+        self.registry = given.get("registry")
+        self.typed: TypedOutput | None = None if output_type is None else TypedOutput(output_type)
+        """The type of the answers; ``None`` for text."""
+        guard = given.get("context_guard")
+        if guard is not None and guard.at_limit == "trim" and given.get("trim_context") is None:
+            raise MisuseError(
+                "the agent has no code that says what to leave out of a full context",
+                "give it a `trim_context`, or take another policy",
+            )
+        hooks = [hook.name or type(hook).__name__ for hook in given.get("hooks", ())]
+        if len({*hooks}) < len(hooks):
+            raise MisuseError("two hooks have one name", "give each a `name` of its own")
+
+    def with_model(self, model: Model) -> Definition:
+        """Returns the same definition of another model."""
+        return Definition(model, self.output_type, self.given)
+
+    def type_of(self, output_type: Any) -> TypedOutput | None:
+        """Returns the type of a run's answer; ``None`` is the agent's."""
+        return self.typed if output_type is None else TypedOutput(output_type)
+
+    def config(self) -> tuple[RunConfig, Any]:
+        """Returns the configuration, and the function that gives the keys, if there is one."""
+        from ._ffi.config import AgUiOptions, ContextGuard, DevicePolicy, Limits, RetryPolicy, RunConfig, TextOptions, Timeouts
+
+        given, model = self.given, self.model
+        key, source = model.key_and_source()
+        typed = self.typed
+        output: OutputType | None = None if typed is None or typed.is_text else typed.asked
+        config = RunConfig(
+            provider=model.provider,
+            model=model.name,
+            api=model.api,
+            base_url=model.base_url,
+            key=key,
+            headers=dict(model.headers),
+            instructions=self.instructions,
+            settings=generation_settings(self.settings, model),
+            limits=given.get("limits", Limits()),
+            retry=given.get("retry", RetryPolicy()),
+            timeouts=given.get("timeouts", Timeouts()),
+            partial_arguments=given.get("partial_arguments", False),
+            device=given.get("device", DevicePolicy()),
+            resumption=given.get("resumption"),
+            providers=model.custom_providers,
+            price=given.get("price"),
+            text=given.get("text_options", TextOptions()),
+            context_guard=given.get("context_guard", ContextGuard()),
+            ag_ui=given.get("ag_ui", AgUiOptions()),
+            output=output,
+            when_busy=given.get("when_busy", "fail"),
+            tools=self.tools,
+        )
+        return config, source
+
+    def lowered(self, store: SessionStore | None) -> tuple[_ffi.RunConfig, _ffi.AgentSetup]:
+        """Returns the definition in the library's form."""
+        from .hooks import spec_of
+        from .journals import Sink
+
+        given = self.given
+        config, source = self.config()
+        lowered = config.lower()
+        if given.get("run_source") is not None:
+            lowered.run_ids = _ffi.RunIds.HOST
+        if given.get("trim_context") is not None:
+            lowered.context_guard.at_limit = _ffi.ContextPolicy.TRIM
+        if source is not None:
+            lowered.credentials = _ffi.Credentials.HOST
+        lowered.hooks = [spec_of(hook) for hook in given.get("hooks", ())]
+        journal, registry = given.get("journal"), given.get("registry")
+        setup = _ffi.AgentSetup(
+            thread_id=None,
+            history=[],
+            shared_state={},
+            store=None if store is None else _ffi.StoreSetup(store=store.inner, waits=given.get("wait_for_store", False)),
+            journal=None if journal is None else Sink(journal),
+            registry=None if registry is None else registry.inner,
+        )
+        return lowered, setup
+
+    def runner(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        typed: TypedOutput | None,
+        tools: Sequence[Tool[..., Any]],
+        deps: object,
+    ) -> TurnRunner:
+        """Returns the code of a turn that begins on this event loop."""
+        from .runner import TurnRunner
+
+        given = self.given
+        return TurnRunner(
+            loop,
+            (*self.tools, *tools),
+            given.get("approver"),
+            given.get("answerer"),
+            deps,
+            self.client,
+            given.get("run_source"),
+            given.get("trim_context"),
+            None if typed is None else typed.read,
+            self.model.key_and_source()[1],
+            self.instructions_source,
+            given.get("hooks", ()),
+            given.get("on_tool_error") or tool_bugs.default_for(self.model.base_url),
+            self.model.base_url,
+        )
+
+

@@ -1,0 +1,58 @@
+// The calls of tools: the app's code, and what it says while it runs.
+
+import { words } from "./error.js";
+import type { Setup } from "./setup.js";
+import { argumentsOf, Deferred, shown, type Tool, type ToolContext, ToolError } from "./tools.js";
+import type { Input } from "./turn.js";
+import type { ToolInvocation, UserAnswer } from "./types.js";
+
+/** Passes a running tool's reports to its turn. @internal */
+export interface Asking {
+  /** Passes an input to the machine, and throws its refusal. */
+  say(input: Input): void;
+  /** Waits for the answer to the question of this id. */
+  answered(id: string): Promise<UserAnswer>;
+}
+
+/** Runs a tool, and returns the machine's input. @internal */
+export async function run({ tools, deps, clock: { now } }: Setup, id: string, invocation: ToolInvocation, own: Map<string, Tool<any>>, asking: Asking, signal: AbortSignal): Promise<Input> {
+  try {
+    const tool = own.get(invocation.name) ?? tools.get(invocation.name);
+    if (!tool) throw new ToolError(`\`${invocation.name}\` has no code in this app`);
+    const content = shown(await tool.execute(await argumentsOf(tool, invocation.arguments), context(id, invocation, deps, now, asking, signal)));
+    return (machine) => machine.toolFinished(id, content, now());
+  } catch (error) {
+    if (error instanceof Deferred) return (machine) => machine.toolDeferred(id, now());
+    const kind = error instanceof ToolError ? "error" : "panicked";
+    return (machine) => machine.toolFailed(id, words(error), now(), kind);
+  }
+}
+
+/** The arguments of a tool's code in addition to the model's. */
+function context(id: string, invocation: ToolInvocation, deps: unknown, now: () => number, { say, answered }: Asking, signal: AbortSignal): ToolContext {
+  let questions = 0;
+  const tell = (input: Input) => {
+    if (signal.aborted) return;
+    try {
+      say(input);
+    } catch (error) {
+      console.warn("stepwell: what a tool said was not taken", error);
+    }
+  };
+  return {
+    deps,
+    signal,
+    invocation,
+    report: (fraction, message) => tell((machine) => machine.toolProgress(id, fraction, message, now())),
+    partial: (result) => tell((machine) => machine.toolPartialResult(id, shown(result), now())),
+    ask: async (asked) => {
+      signal.throwIfAborted();
+      const question = typeof asked === "string" ? { message: asked, schema: { type: "string" } } : asked;
+      const number = questions++;
+      const answer = answered(`ask:${invocation.call.hop}:${invocation.call.index}:${number}`);
+      say((machine) => machine.toolAsks(id, number, question, now()));
+      const stopped = new Promise<never>((_, reject) => signal.addEventListener("abort", () => reject(signal.reason), { once: true }));
+      return Promise.race([answer, stopped]);
+    },
+  };
+}
