@@ -35,6 +35,20 @@ const SOURCES: [(&str, &str); 11] = [
 /// Fields of the bindings' configuration that are no options of an agent, as their generator has it.
 const NO_OPTIONS: [&str; 4] = ["tools", "run_ids", "credentials", "hooks"];
 
+/// Options that Kotlin's `Model` has, instead of the agent's builder.
+const OF_KOTLINS_MODEL: [&str; 7] = [
+    "provider",
+    "model",
+    "api",
+    "base_url",
+    "key",
+    "headers",
+    "providers",
+];
+
+/// Classes of the bindings that Kotlin's own classes stand for, or that are internal there.
+const INTERNAL_IN_KOTLIN: [&str; 5] = ["Agent", "AgentSetup", "Finished", "StoreSetup", "Turn"];
+
 /// Something that a source declares.
 #[derive(Clone, Default)]
 pub(super) struct Item {
@@ -117,7 +131,8 @@ impl Known {
             // The generator holds against the library what is left out here.
             let hidden = config["defaults"]["bindings"][language]["exclude"].as_array();
             let is_hidden = |name: &str| hidden.is_some_and(|all| all.contains(&name.into()));
-            let is_there = item.is_exported || !item.is_function;
+            let is_there = (item.is_exported || !item.is_function)
+                && (language != "kotlin" || !INTERNAL_IN_KOTLIN.contains(&&item.of[..]));
             if is_there && !is_hidden(&item.of) && !is_hidden(&item.written("python")) {
                 self.put(language, item.written(language));
             }
@@ -132,9 +147,8 @@ impl Known {
             self.put("python", format!("Agent({plain})"));
             for name in [&item.name, plain].map(camel) {
                 self.put("swift", format!("Agent({name})"));
-                if is_option {
+                if is_option && !OF_KOTLINS_MODEL.contains(&&item.name[..]) {
                     self.put("kotlin", format!("AgentBuilder.{name}"));
-                    self.put("kotlin", format!("agent({name})"));
                 }
             }
         }

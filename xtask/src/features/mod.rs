@@ -254,7 +254,7 @@ fn usual(owner: Option<&str>, name: &str, language: &str) -> Vec<String> {
         (None, "rust") => &["RunConfig::{}"],
         (Some(_), "rust") => &["AgentBuilder::{}"],
         (None, "flutter") => &["RunConfig.{}"],
-        (_, "kotlin") => &["AgentBuilder.{}", "agent({})"],
+        (_, "kotlin") => &["AgentBuilder.{}"],
         (_, "web") => &["AgentOptions.{}"],
         _ => &["Agent({})"],
     };

@@ -61,8 +61,14 @@ fn time(ty: &Type) -> Option<bool> {
 fn parameter(field: &Field, name: &str) -> anyhow::Result<(String, String)> {
     Ok(match time(&field.raw_ty) {
         None => (ty(&field.raw_ty)?, name.to_owned()),
-        Some(false) => ("java.time.Duration".to_owned(), format!("{name}.toKotlinDuration()")),
-        Some(true) => ("java.time.Duration?".to_owned(), format!("{name}?.toKotlinDuration()")),
+        Some(false) => (
+            "java.time.Duration".to_owned(),
+            format!("{name}.toKotlinDuration()"),
+        ),
+        Some(true) => (
+            "java.time.Duration?".to_owned(),
+            format!("{name}?.toKotlinDuration()"),
+        ),
     })
 }
 

@@ -51,14 +51,35 @@ const INTERNAL_FUNCTIONS: [&str; 6] = [
 
 /// Edits of what names something internal.
 const EDITS: [(&str, &str); 11] = [
-    ("    constructor(withHandle:", "    internal constructor(withHandle:"),
-    ("    constructor(noHandle:", "    internal constructor(noHandle:"),
-    ("    protected val cleanable:", "    internal val cleanable:"),
+    (
+        "    constructor(withHandle:",
+        "    internal constructor(withHandle:",
+    ),
+    (
+        "    constructor(noHandle:",
+        "    internal constructor(noHandle:",
+    ),
+    (
+        "    protected val cleanable:",
+        "    internal val cleanable:",
+    ),
     ("    protected val handle:", "    internal val handle:"),
-    ("    fun uniffiCloneHandle()", "    internal fun uniffiCloneHandle()"),
-    ("    val uniffiIsDestroyed:", "    internal val uniffiIsDestroyed:"),
-    ("    companion object ErrorHandler :", "    internal companion object ErrorHandler :"),
-    ("inline fun <T : Disposable?, R> T.use(", "internal inline fun <T : Disposable?, R> T.use("),
+    (
+        "    fun uniffiCloneHandle()",
+        "    internal fun uniffiCloneHandle()",
+    ),
+    (
+        "    val uniffiIsDestroyed:",
+        "    internal val uniffiIsDestroyed:",
+    ),
+    (
+        "    companion object ErrorHandler :",
+        "    internal companion object ErrorHandler :",
+    ),
+    (
+        "inline fun <T : Disposable?, R> T.use(",
+        "internal inline fun <T : Disposable?, R> T.use(",
+    ),
     // An object is closed. Records alone are disposed of, with the objects in them.
     (": Disposable, AutoCloseable, ", ": AutoCloseable, "),
     (
@@ -118,7 +139,15 @@ fn renamed(line: &str) -> String {
 /// Makes a declaration internal, if the line begins one that is not for apps.
 fn internal(line: &str) -> String {
     let declaration = line.strip_prefix("public ").unwrap_or(line);
-    let kinds = ["open class ", "sealed class ", "data class ", "class ", "interface ", "object ", "fun "];
+    let kinds = [
+        "open class ",
+        "sealed class ",
+        "data class ",
+        "class ",
+        "interface ",
+        "object ",
+        "fun ",
+    ];
     let Some(rest) = kinds.iter().find_map(|kind| declaration.strip_prefix(kind)) else {
         return line.to_owned();
     };
@@ -138,11 +167,17 @@ fn internal(line: &str) -> String {
 fn thrown(text: &str) -> anyhow::Result<String> {
     let handler = "UniffiRustCallStatusErrorHandler<CallException> {
         override fun lift(error_buf: RustBuffer.ByValue): CallException = FfiConverterTypeStepwellError.lift(error_buf)";
-    ensure!(text.contains(handler), "uniffi no longer writes `{handler}`");
+    ensure!(
+        text.contains(handler),
+        "uniffi no longer writes `{handler}`"
+    );
     let own = "UniffiRustCallStatusErrorHandler<StepwellException> {
         override fun lift(error_buf: RustBuffer.ByValue): StepwellException = FfiConverterTypeStepwellError.lift(error_buf).forCaller()";
     let text = text.replace(handler, own);
-    Ok(text.replace("@Throws(CallException::class)", "@Throws(StepwellException::class)"))
+    Ok(text.replace(
+        "@Throws(CallException::class)",
+        "@Throws(StepwellException::class)",
+    ))
 }
 
 /// Makes numbers signed. None of them is negative: Rust's are not.
@@ -150,7 +185,9 @@ fn signed(text: &str) -> anyhow::Result<String> {
     let mut text = text.to_owned();
     for (unsigned, signed) in SIGNED {
         let begin = format!("internal object FfiConverter{unsigned}: ");
-        let at = text.find(&begin).with_context(|| format!("there is no `{begin}`"))?;
+        let at = text
+            .find(&begin)
+            .with_context(|| format!("there is no `{begin}`"))?;
         let end = at + text[at..].find("\n}\n").context("it has no end")?;
         let mut body = text[at..end].to_owned();
         // A number is checked when it goes to Rust.
@@ -164,7 +201,10 @@ fn signed(text: &str) -> anyhow::Result<String> {
             _ => "value",
         };
         body = body.replace(&format!("value.to{unsigned}()"), widened);
-        body = body.replace(&format!("value.{narrow}"), &format!("value.notNegative().{narrow}"));
+        body = body.replace(
+            &format!("value.{narrow}"),
+            &format!("value.notNegative().{narrow}"),
+        );
         body = replaced_word(&body, unsigned, signed);
         text.replace_range(at..end, &body);
         text = text.replace(&format!("kotlin.{unsigned}"), &format!("kotlin.{signed}"));
@@ -173,7 +213,10 @@ fn signed(text: &str) -> anyhow::Result<String> {
         let is_number = line.contains("kotlin.Int") || line.contains("kotlin.Long");
         match line.rsplit_once(" = ") {
             Some((before, value)) if is_number => {
-                let value = value.replacen("uL", "L", 1).replacen('u', "", usize::from(is_literal(value)));
+                let value =
+                    value
+                        .replacen("uL", "L", 1)
+                        .replacen('u', "", usize::from(is_literal(value)));
                 format!("{before} = {value}")
             }
             _ => line.to_owned(),
@@ -191,8 +234,17 @@ fn is_literal(value: &str) -> bool {
 /// Replaces a type that stands alone.
 fn replaced_word(text: &str, from: &str, to: &str) -> String {
     let mut text = text.to_owned();
-    for (before, after) in [(": ", ")"), (": ", " "), ("<", ","), (": ", " {"), (": ", ", buf")] {
-        let (from, to) = (format!("{before}{from}{after}"), format!("{before}{to}{after}"));
+    for (before, after) in [
+        (": ", ")"),
+        (": ", " "),
+        ("<", ","),
+        (": ", " {"),
+        (": ", ", buf"),
+    ] {
+        let (from, to) = (
+            format!("{before}{from}{after}"),
+            format!("{before}{to}{after}"),
+        );
         text = text.replace(&from, &to);
     }
     text
@@ -204,15 +256,27 @@ mod tests {
 
     #[test]
     fn a_class_is_renamed_in_code_alone() {
-        assert_eq!(renamed("    fun x(): Turn = Turn(TurnKey())\n"), "    fun x(): FfiTurn = FfiTurn(TurnKey())\n");
+        assert_eq!(
+            renamed("    fun x(): Turn = Turn(TurnKey())\n"),
+            "    fun x(): FfiTurn = FfiTurn(TurnKey())\n"
+        );
         assert_eq!(renamed("     * An Agent.\n"), "     * An Agent.\n");
     }
 
     #[test]
     fn insides_are_internal() {
-        assert_eq!(internal("public object FfiConverterTypeApi: X {\n"), "internal object FfiConverterTypeApi: X {\n");
-        assert_eq!(internal("open class StoreImpl: X {\n"), "internal open class StoreImpl: X {\n");
-        assert_eq!(internal("public interface Store {\n"), "public interface Store {\n");
+        assert_eq!(
+            internal("public object FfiConverterTypeApi: X {\n"),
+            "internal object FfiConverterTypeApi: X {\n"
+        );
+        assert_eq!(
+            internal("open class StoreImpl: X {\n"),
+            "internal open class StoreImpl: X {\n"
+        );
+        assert_eq!(
+            internal("public interface Store {\n"),
+            "public interface Store {\n"
+        );
     }
 
     #[test]

@@ -19,7 +19,11 @@ internal class Engine(
 ) {
     private val own by lazy { create(setup) }
     private val others = WeakHashMap<SessionStore, WeakReference<FfiAgent>>()
+
+    @Volatile
     private var isInBackground = false
+
+    @Volatile
     private var isOffline = false
 
     val limits: Limits get() = config.limits

@@ -86,7 +86,8 @@ public class Turn<out T> internal constructor(
                 on.afterTurn()
             }
             if (finished == null) {
-                ended.completeExceptionally(StepwellException.Misuse("the turn was suspended", "revive it by what `suspend` returned"))
+                val words = "the turn was suspended" to "revive it by what `suspend` returned"
+                ended.completeExceptionally(StepwellException.Misuse(words.first, words.second))
             } else {
                 ended.complete(whole(finished))
             }
@@ -121,10 +122,10 @@ public class Turn<out T> internal constructor(
         throw FailedTurn(problem, provider, TurnResult.of(finished) { _, _ -> null }).asException()
     }
 
-    private fun left() = FailedTurn(
-        Problem(ErrorKind.CANCELLED, "the turn was cancelled: the coroutine that it belonged to ended", "begin another turn", null, false),
-        provider,
-    ).asException()
+    private fun left(): StepwellException {
+        val message = "the turn was cancelled: the coroutine that it belonged to ended"
+        return FailedTurn(Problem(ErrorKind.CANCELLED, message, "begin another turn", null, false), provider).asException()
+    }
 
     /** Stops the turn and its tools, and closes its connection: it fails with [StepwellException.Cancelled]. */
     public fun cancel() {
