@@ -63,10 +63,13 @@ pub(super) struct Item {
     pub(super) is_exported: bool,
 }
 
+/// Rust's types whose members are features.
+const ROWS_OF: [&str; 5] = ["AgentBuilder", "Agent", "Conversation", "Turn", "Device"];
+
 /// Everything that is known of the code.
 #[derive(Default)]
 pub(super) struct Known {
-    /// The members of Rust's `AgentBuilder`, `Agent` and `Turn`; those of a turn's handle are the turn's.
+    /// The members of Rust's types that have rows; those of a turn's handle are the turn's.
     pub(super) members: Vec<Item>,
     /// The options of the bindings' configuration.
     pub(super) options: Vec<Item>,
@@ -119,7 +122,7 @@ impl Known {
         self.put("rust", item.written("rust"));
         let of = item.of.trim_end_matches("Handle").to_owned();
         let is_known = |known: &Item| known.of == of && known.name == item.name;
-        let is_row = matches!(&of[..], "AgentBuilder" | "Agent" | "Turn");
+        let is_row = ROWS_OF.contains(&&of[..]);
         if is_row && !self.members.iter().any(is_known) {
             self.members.push(Item { of, ..item });
         }
@@ -303,7 +306,11 @@ fn type_of(line: &str) -> Option<String> {
 fn declaration(line: &str) -> String {
     let head = without_parameters(line);
     let end = head.find(['(', ':', '=', '{', ';', ',']);
-    let name = head[..end.unwrap_or(head.len())].split_whitespace().last();
+    let words = head[..end.unwrap_or(head.len())].split_whitespace();
+    // What follows the name of a getter in Dart.
+    let name = words
+        .filter(|word| !["async", "async*", "sync*"].contains(word))
+        .last();
     name.unwrap_or_default().trim_end_matches('?').to_owned()
 }
 

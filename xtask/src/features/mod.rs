@@ -107,7 +107,9 @@ impl<'a> Table<'a> {
             ("Options", None),
             ("Setting up", Some("AgentBuilder")),
             ("An agent", Some("Agent")),
+            ("A conversation", Some("Conversation")),
             ("A turn", Some("Turn")),
+            ("The device", Some("Device")),
         ] {
             text.push_str(&head(part));
             self.rows(owner, &mut text, &mut used);
@@ -249,8 +251,12 @@ fn head(part: &str) -> String {
 /// The names that a language would have a member of this type by; without a type it is an option.
 fn usual(owner: Option<&str>, name: &str, language: &str) -> Vec<String> {
     let forms: &[&str] = match (owner, language) {
-        (Some("Agent" | "Turn"), "rust") => &["{of}::{}", "{of}Handle::{}"],
-        (Some("Agent" | "Turn"), _) => &["{of}.{}"],
+        (Some("Agent" | "Conversation" | "Turn" | "Device"), "rust") => {
+            &["{of}::{}", "{of}Handle::{}"]
+        }
+        // What a device reports is a member of the agent where there is no type for it.
+        (Some("Device"), _) => &["{of}.{}", "Agent.{}"],
+        (Some("Agent" | "Conversation" | "Turn"), _) => &["{of}.{}"],
         (None, "rust") => &["RunConfig::{}"],
         (Some(_), "rust") => &["AgentBuilder::{}"],
         (None, "flutter") => &["RunConfig.{}"],
