@@ -126,7 +126,7 @@ impl Model {
     pub fn key(mut self, key: impl Into<Secret>) -> Self {
         match &mut self.0 {
             ModelKind::Ready(endpoint) => {
-                **endpoint = endpoint.as_ref().clone().with_key(key.into())
+                **endpoint = endpoint.as_ref().clone().with_key(key.into());
             }
             ModelKind::Named(named) => named.key = Some(key.into()),
         }

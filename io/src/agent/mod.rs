@@ -78,7 +78,7 @@ impl Agent {
     /// or its key is missing, is the error of each run; [`AgentBuilder::build`] reports it at once.
     #[must_use]
     pub fn new(model: impl Into<Model>) -> Self {
-        AgentBuilder::new(model.into()).build_unchecked()
+        AgentBuilder::new(&model.into()).build_unchecked()
     }
 }
 
@@ -105,7 +105,7 @@ impl<D> Agent<D> {
     /// ```
     #[must_use]
     pub fn builder(model: impl Into<Model>) -> AgentBuilder<D> {
-        AgentBuilder::new(model.into())
+        AgentBuilder::new(&model.into())
     }
 }
 
@@ -167,7 +167,7 @@ impl<D, T> Agent<D, T> {
     #[must_use]
     pub fn with_store(&self, store: Arc<dyn Store>) -> Self {
         let mut parts = self.parts.clone();
-        parts.threads = parts.shared.threads_in(&store);
+        parts.threads = parts.shared.threads_in(store);
         Self::from_parts(parts)
     }
 

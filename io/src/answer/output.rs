@@ -6,12 +6,16 @@ use serde_json::Value;
 use std::sync::Arc;
 use stepwell_core::tool::{OutputType, OutputTypeError};
 
+/// The type that the model is asked for, and its decoder.
+#[doc(hidden)]
+pub type DecodedOutput = (OutputType, Arc<dyn OutputDecoder>);
+
 /// A type of answers: `String` for text, and each type that is `Deserialize` and `JsonSchema`, whose schema the model
 /// is given and whose values it makes. [`Value`] is for a type that is known only while the program runs.
 pub trait Output: Sized + Send + 'static {
     /// Returns the type that the model is asked for, and its decoder; `None` for text.
     #[doc(hidden)]
-    fn output_type() -> Result<Option<(OutputType, Arc<dyn OutputDecoder>)>, OutputTypeError>;
+    fn output_type() -> Result<Option<DecodedOutput>, OutputTypeError>;
 
     /// Returns the answer of a turn that has succeeded.
     #[doc(hidden)]
@@ -23,7 +27,7 @@ impl<T> Output for T
 where
     T: schemars::JsonSchema + serde::de::DeserializeOwned + Send + 'static,
 {
-    fn output_type() -> Result<Option<(OutputType, Arc<dyn OutputDecoder>)>, OutputTypeError> {
+    fn output_type() -> Result<Option<DecodedOutput>, OutputTypeError> {
         use crate::app::tools::typed::read;
         use std::any::TypeId;
         let own = TypeId::of::<T>();
@@ -52,7 +56,7 @@ where
 
 #[cfg(not(feature = "macros"))]
 impl Output for String {
-    fn output_type() -> Result<Option<(OutputType, Arc<dyn OutputDecoder>)>, OutputTypeError> {
+    fn output_type() -> Result<Option<DecodedOutput>, OutputTypeError> {
         Ok(None)
     }
 
@@ -63,7 +67,7 @@ impl Output for String {
 
 #[cfg(not(feature = "macros"))]
 impl Output for Value {
-    fn output_type() -> Result<Option<(OutputType, Arc<dyn OutputDecoder>)>, OutputTypeError> {
+    fn output_type() -> Result<Option<DecodedOutput>, OutputTypeError> {
         Ok(None)
     }
 

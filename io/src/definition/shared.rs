@@ -105,10 +105,10 @@ impl Shared {
     }
 
     /// Returns the conversations of a store, which are the same as long as one of them is in use.
-    pub(crate) fn threads_in(&self, store: &Arc<dyn Store>) -> Arc<Threads> {
+    pub(crate) fn threads_in(&self, store: Arc<dyn Store>) -> Arc<Threads> {
         let is_of_store = |threads: &Threads| {
             let stored = threads.stored.as_ref();
-            stored.is_some_and(|stored| Arc::ptr_eq(&stored.store, store))
+            stored.is_some_and(|stored| Arc::ptr_eq(&stored.store, &store))
         };
         if is_of_store(&self.threads) {
             return Arc::clone(&self.threads);
@@ -119,7 +119,7 @@ impl Shared {
         if let Some(threads) = known.into_iter().find(|threads| is_of_store(threads)) {
             return threads;
         }
-        let stored = self.store_options.setup(Arc::clone(store));
+        let stored = self.store_options.setup(store);
         let threads = Arc::new(Threads::new(Some(stored)));
         others.push(Arc::downgrade(&threads));
         threads

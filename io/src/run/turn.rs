@@ -215,9 +215,10 @@ impl<T: Output> Turn<T> {
         }?;
         match end.outcome.problem() {
             Some(_) => Err(Error::of_end(end)),
-            None => {
-                TurnResult::of_end(end).map_err(|(reason, end)| Error::unreadable(&reason, end))
-            }
+            None => TurnResult::of_end(end).map_err(|unread| {
+                let (reason, end) = *unread;
+                Error::unreadable(&reason, end)
+            }),
         }
     }
 }

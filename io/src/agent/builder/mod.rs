@@ -139,7 +139,7 @@ fn no_endpoint() -> Endpoint {
 }
 
 impl<D> AgentBuilder<D> {
-    pub(crate) fn new(model: Model) -> Self {
+    pub(crate) fn new(model: &Model) -> Self {
         let (endpoint, model_error) = match model.endpoint() {
             Ok(endpoint) => (endpoint, None),
             Err(error) => {
