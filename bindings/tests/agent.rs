@@ -496,11 +496,7 @@ async fn two_users_of_one_agent_are_not_mixed() {
     let stepwell_ffi::TurnError::Busy { problem, finished } = refused else {
         panic!("{refused}");
     };
-    assert!(
-        problem.advice.contains("when_busy"),
-        "{}",
-        problem.advice
-    );
+    assert!(problem.advice.contains("when_busy"), "{}", problem.advice);
     assert_eq!((finished.text.as_str(), finished.hops), ("", 0));
     assert_eq!(finished.messages.as_str(), "[]");
     // Each conversation has a thread of its own.

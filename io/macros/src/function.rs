@@ -4,8 +4,8 @@ use syn::ext::IdentExt as _;
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned as _;
 use syn::{
-    Attribute, Error, Expr, ExprLit, FnArg, GenericArgument, Ident, ItemFn, Lit, Meta, Pat, PathArguments, Safety, Signature,
-    Token, Type,
+    Attribute, Error, Expr, ExprLit, FnArg, GenericArgument, Ident, ItemFn, Lit, Meta, Pat,
+    PathArguments, Safety, Signature, Token, Type,
 };
 
 /// The properties of a function.
@@ -61,10 +61,12 @@ impl Function {
 
     /// Returns the type of the app's value that the function needs.
     pub(crate) fn deps(&self) -> Option<&Type> {
-        self.parameters.iter().find_map(|parameter| match parameter {
-            Parameter::Context { deps, .. } => deps.as_deref(),
-            Parameter::Argument(_) => None,
-        })
+        self.parameters
+            .iter()
+            .find_map(|parameter| match parameter {
+                Parameter::Context { deps, .. } => deps.as_deref(),
+                Parameter::Argument(_) => None,
+            })
     }
 }
 
@@ -150,10 +152,12 @@ fn context(kind: &Type) -> Option<Parameter> {
         return None;
     }
     let deps = match &last.arguments {
-        PathArguments::AngleBracketed(arguments) => arguments.args.iter().find_map(|argument| match argument {
-            GenericArgument::Type(deps) => Some(Box::new(deps.clone())),
-            _ => None,
-        }),
+        PathArguments::AngleBracketed(arguments) => {
+            arguments.args.iter().find_map(|argument| match argument {
+                GenericArgument::Type(deps) => Some(Box::new(deps.clone())),
+                _ => None,
+            })
+        }
         _ => None,
     };
     Some(Parameter::Context { is_reference, deps })

@@ -7,8 +7,7 @@ use std::sync::Arc;
 use stepwell_core::tool::{OutputType, OutputTypeError};
 
 /// The type that the model is asked for, and its decoder.
-#[doc(hidden)]
-pub type DecodedOutput = (OutputType, Arc<dyn OutputDecoder>);
+pub(crate) type DecodedOutput = (OutputType, Arc<dyn OutputDecoder>);
 
 /// A type of answers: `String` for text, and each type that is `Deserialize` and `JsonSchema`, whose schema the model
 /// is given and whose values it makes. [`Value`] is for a type that is known only while the program runs.

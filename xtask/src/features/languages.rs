@@ -308,9 +308,7 @@ fn declaration(line: &str) -> String {
     let end = head.find(['(', ':', '=', '{', ';', ',']);
     let words = head[..end.unwrap_or(head.len())].split_whitespace();
     // What follows the name of a getter in Dart.
-    let name = words
-        .filter(|word| !["async", "async*", "sync*"].contains(word))
-        .last();
+    let name = words.rfind(|word| !["async", "async*", "sync*"].contains(word));
     name.unwrap_or_default().trim_end_matches('?').to_owned()
 }
 
