@@ -306,7 +306,7 @@ fn type_of(line: &str) -> Option<String> {
 fn declaration(line: &str) -> String {
     let head = without_parameters(line);
     let end = head.find(['(', ':', '=', '{', ';', ',']);
-    let words = head[..end.unwrap_or(head.len())].split_whitespace();
+    let mut words = head[..end.unwrap_or(head.len())].split_whitespace();
     // What follows the name of a getter in Dart.
     let name = words.rfind(|word| !["async", "async*", "sync*"].contains(word));
     name.unwrap_or_default().trim_end_matches('?').to_owned()
