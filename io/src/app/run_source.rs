@@ -106,7 +106,7 @@ impl<R: RunRequests> RestRunSource<R> {
 }
 
 impl RestRunSource<Soliplex> {
-    /// Reads the conversation of a thread that the server keeps, to [begin](crate::AgentBuilder::history) with.
+    /// Reads the conversation of a thread that the server keeps, to [begin](crate::Conversation::with_history) with.
     ///
     /// # Errors
     /// The server cannot be reached, refused the request, or sent an unexpected answer.

@@ -175,7 +175,7 @@ impl TurnHandle {
     /// Returns the conversation in the middle of the turn.
     ///
     /// # Errors
-    /// The turn is over: see [`Agent::transcript`](crate::Agent::transcript).
+    /// The turn is over: see [`Conversation::transcript`](crate::Conversation::transcript).
     pub async fn transcript(&self) -> Result<Transcript, TurnError> {
         self.read(|machine| machine.transcript().clone()).await
     }

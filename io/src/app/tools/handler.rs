@@ -18,7 +18,7 @@ use stepwell_core::tool::{ToolFailure, ToolFailureKind, ToolOutput};
 pub enum ToolAnswer {
     /// The tool is done.
     Finished(ToolOutput),
-    /// The result comes later, in minutes or days, by [`TurnHandle::resolve_call`](crate::TurnHandle::finish_call).
+    /// The result comes later, in minutes or days, by [`TurnHandle::resolve_call`](crate::TurnHandle::resolve_call).
     Deferred,
 }
 
