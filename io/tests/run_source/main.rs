@@ -7,7 +7,7 @@ mod support;
 use futures::StreamExt;
 use rooms::{Rooms, Says};
 use serde_json::json;
-use stepwell_core::ThreadId;
+
 use stepwell_core::run_source::Soliplex;
 use stepwell_io::{Agent, Failure, HttpClient, Outcome, RestError, RestRunSource, RunEvent, Tool};
 use support::{Chat, IntoChat as _};
@@ -26,7 +26,7 @@ async fn chat(rooms: &Rooms) -> (Chat, RestRunSource<Soliplex>, HttpClient) {
             Ok::<_, String>("worked")
         })
         .chat()
-        .thread(ThreadId::from(thread.thread_id));
+        .thread(thread.thread_id);
     (agent, source, client)
 }
 
