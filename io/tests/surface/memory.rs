@@ -18,7 +18,7 @@ fn runtime() -> Runtime {
 }
 
 /// Checks that further turns keep less than a byte each.
-fn assert_flat(turn: impl AsyncFn(&Agent, usize)) {
+fn assert_flat(turn: &impl AsyncFn(&Agent, usize)) {
     let agent = agent::<()>(echo()).build().expect("it is set up");
     let runtime = runtime();
     let turns = |numbers: Range<usize>| {
@@ -44,7 +44,7 @@ fn assert_flat(turn: impl AsyncFn(&Agent, usize)) {
 
 #[test]
 fn runs_that_are_over_take_no_memory() {
-    assert_flat(async |agent, _| {
+    assert_flat(&async |agent, _| {
         let result = agent.run("Hello").await.expect("it is answered");
         assert_eq!(result.output, "Hello");
     });
@@ -52,7 +52,7 @@ fn runs_that_are_over_take_no_memory() {
 
 #[test]
 fn released_conversations_take_no_memory() {
-    assert_flat(async |agent, number| {
+    assert_flat(&async |agent, number| {
         let conversation = agent.conversation(number.to_string());
         let result = conversation.send("Hello").await;
         assert_eq!(result.expect("it is answered").messages().len(), 2);
@@ -61,7 +61,7 @@ fn released_conversations_take_no_memory() {
 
 #[test]
 fn cancelled_and_dropped_turns_take_no_memory() {
-    assert_flat(async |agent, number| {
+    assert_flat(&async |agent, number| {
         let conversation = agent.conversation(number.to_string());
         drop(conversation.stream("Dropped"));
         let turn = agent.stream("Cancelled");
