@@ -27,6 +27,8 @@ pub(crate) struct Thread {
     pub(crate) key: ThreadKey,
     pub(crate) known: Mutex<KnownTranscript>,
     pub(crate) current: Mutex<CurrentTurn>,
+    /// Held by the turn that is the next to have the thread: turns that wait have it in their order.
+    pub(crate) line: tokio::sync::Mutex<()>,
     pub(crate) registration: Registration,
 }
 
@@ -117,6 +119,7 @@ impl Thread {
             key,
             known: Mutex::default(),
             current: Mutex::new(no_turn),
+            line: tokio::sync::Mutex::default(),
             registration,
         }
     }

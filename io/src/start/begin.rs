@@ -38,6 +38,14 @@ pub(crate) enum Begin {
 }
 
 impl Begin {
+    /// Returns the message that a new turn begins with.
+    pub(crate) fn message(&self) -> Option<&Message> {
+        match self {
+            Self::Start(start, ..) => start.message.as_ref(),
+            _ => None,
+        }
+    }
+
     /// Returns the run id of the turn's first hop, or of the hop at which the turn continues.
     pub(crate) fn run_id(&self) -> String {
         match self {

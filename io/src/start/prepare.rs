@@ -21,6 +21,9 @@ use stepwell_core::session::{TurnHistory, title};
 use stepwell_core::transcript::Transcript;
 use tokio_util::sync::CancellationToken;
 
+/// How often a turn that waits for a turn of another process looks for its end.
+const SEARCH_INTERVAL: Duration = Duration::from_millis(250);
+
 /// Why a turn could not begin.
 #[derive(Debug)]
 pub(crate) enum NotBegun {
@@ -171,7 +174,13 @@ impl Preparation<'_> {
         let beginning = self.beginning(&setup.config, stored);
         let now = self.clock.now();
         let key = TurnKey::new(thread.key.clone(), start.run_id.clone());
-        let before = beginning.before(&key, from, known(), now).await?;
+        let before = loop {
+            match beginning.before(&key, from.clone(), known(), now).await {
+                Err(StoreError::Busy { .. }) if self.waits_for_others() => {}
+                before => break before?,
+            }
+            tokio::time::sleep(SEARCH_INTERVAL).await;
+        };
         self.instruct(setup, &mut start, &before.history).await?;
         let history = TurnHistory::of(&before.history).filter(|_| before.is_history_new);
         let run = self.machine(setup, &start, before.history);
@@ -224,6 +233,12 @@ impl Preparation<'_> {
         let made = made.map_err(|message| NotBegun::App(Failure::NoInstructions { message }))?;
         start.options.instructions = Some(made);
         Ok(())
+    }
+
+    /// Returns whether the turn waits for a turn that another process drives.
+    fn waits_for_others(&self) -> bool {
+        let waits = matches!(self.when_busy, WhenBusy::Queue | WhenBusy::Steer);
+        waits && !self.cancel.is_cancelled()
     }
 
     fn feed_shown(&self, run: &mut JournaledRun, shown: Vec<Message>) {
@@ -280,7 +295,7 @@ impl Preparation<'_> {
             stored,
             notices: self.notices,
             cancel: self.cancel,
-            fails_if_busy: self.when_busy == WhenBusy::Fail,
+            fails_if_busy: self.when_busy != WhenBusy::Cancel,
             history_took: &self.history_took,
         }
     }

@@ -1,6 +1,7 @@
 //! The task of a turn: it takes the thread over, waits for the turn before, prepares, and drives the turn to its end.
 
 use super::begin::Begin;
+use super::claim::{Arrival, Claim};
 use super::prepare::{NotBegun, Preparation, Prepared};
 use super::runner::Runner;
 use super::when_busy::WhenBusy;
@@ -25,7 +26,6 @@ use std::collections::VecDeque;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use stepwell_core::event::TokenUsage;
-use stepwell_core::registry::RunHandle;
 use stepwell_core::run::{Failure, Outcome, RunEvent};
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -40,23 +40,15 @@ const MAX_WAITING_COMMANDS: usize = 8;
 impl Runner {
     /// Begins or continues a turn, in a task of its own.
     pub(crate) fn begin_if_free(&self, begin: Begin, when_busy: WhenBusy) -> TurnEvents {
-        let current = CurrentTurn::new(self.agent.shared.turn_token());
-        let (owner, earlier) = {
-            // The order in which turns take the thread over is the order in which they run.
-            let mut slot = lock(&self.thread.current);
-            if slot.is_under_way() && when_busy == WhenBusy::Fail {
-                tracing::debug!(target: "stepwell", thread = %self.thread.key, "a turn is refused: another turn of its thread is under way");
-                return TurnEvents::refused();
-            }
-            let handle = self.registered(&begin, &slot);
-            let registration = &self.thread.registration;
-            let changed = Arc::clone(&registration.changed);
-            let owner = Owner::new(registration.registry.clone(), handle, changed);
-            (owner, std::mem::replace(&mut *slot, current.clone()))
-        };
-        earlier.cancel.cancel();
         let (events, receiver) = mpsc::channel(MAX_WAITING_EVENTS);
         let (sender, commands) = mpsc::channel(MAX_WAITING_COMMANDS);
+        let token = self.agent.shared.turn_token();
+        let current = CurrentTurn::new(token, sender.downgrade());
+        let claim = self.claim(&begin, &current, when_busy == WhenBusy::Cancel);
+        if claim.is_none() && when_busy == WhenBusy::Fail {
+            tracing::debug!(target: "stepwell", thread = %self.thread.key, "a turn is refused: another turn of its thread is under way");
+            return TurnEvents::refused();
+        }
         let endpoint = &self.config().endpoint;
         let span = spans::turn(endpoint, &self.thread.key.thread, &begin.run_id());
         let handle = TurnHandle {
@@ -68,33 +60,73 @@ impl Runner {
             begun: CancellationToken::new(),
         };
         Caller::note(&current, &handle.trouble);
-        let task = TurnTask {
+        let turn = NewTurn {
             runner: self.clone(),
             when_busy,
-            owner,
             current,
-            earlier,
             commands,
             events,
             handle: handle.clone(),
         };
-        let task = caller::spawn(task.run(begin).instrument(span));
+        let task = caller::spawn(turn.run(begin, claim).instrument(span));
         TurnEvents {
             events: receiver,
             handle,
             end: TurnEnd::Task(task),
         }
     }
+}
 
-    /// Registers the turn. A stored turn continues under a new handle, unless another turn has taken its thread since.
-    fn registered(&self, begin: &Begin, current: &CurrentTurn) -> RunHandle {
-        let (registry, key) = (&self.thread.registration.registry, &self.thread.key);
-        let is_stored = !matches!(begin, Begin::Start(..));
-        let stored = (is_stored && current.ended.is_cancelled()).then(|| registry.current(key));
-        stored
-            .flatten()
-            .and_then(|stored| registry.replace(&stored).ok())
-            .unwrap_or_else(|| registry.register(key.clone()).handle)
+/// A turn that may have to wait for its thread.
+struct NewTurn {
+    runner: Runner,
+    when_busy: WhenBusy,
+    current: CurrentTurn,
+    commands: mpsc::Receiver<Command>,
+    events: mpsc::Sender<RunEvent>,
+    handle: TurnHandle,
+}
+
+impl NewTurn {
+    /// Runs the turn to its end, once it has its thread; `None` if it was suspended.
+    async fn run(self, begin: Begin, claim: Option<Claim>) -> Option<Finished> {
+        let arrival = match claim {
+            Some(claim) => Arrival::Claimed(claim),
+            None => {
+                self.runner
+                    .arrive(&begin, &self.current, self.when_busy)
+                    .await
+            }
+        };
+        let claim = match arrival {
+            Arrival::Claimed(claim) => claim,
+            Arrival::Over(finished) => {
+                self.handle.begun.cancel();
+                self.current.ended.cancel();
+                let end = RunEvent::Completed(finished.outcome.clone());
+                let _ = self.events.send(end).await;
+                return Some(*finished);
+            }
+        };
+        let Self {
+            runner,
+            when_busy,
+            current,
+            commands,
+            events,
+            handle,
+        } = self;
+        let task = TurnTask {
+            runner,
+            when_busy,
+            owner: claim.owner,
+            current,
+            earlier: claim.earlier,
+            commands,
+            events,
+            handle,
+        };
+        task.run(begin).await
     }
 }
 
@@ -134,7 +166,7 @@ impl TurnTask {
         let begin_waiters = Gate::new(&self.handle.begun);
         // The earlier turn was cancelled, and waits for nothing but its own last write.
         self.earlier.ended.cancelled().await;
-        let runner = self.runner.clone();
+        let (runner, current) = (self.runner.clone(), self.current.clone());
         let (driver, turn) = match self.prepare(begin).await {
             Ok((driver, turn)) => {
                 begin_waiters.open();
@@ -152,6 +184,7 @@ impl TurnTask {
             transcript: finished.transcript.clone(),
             last: turn.map(|turn| turn.key.turn),
         };
+        current.set_end(&finished);
         next_turn.open();
         last_events.send().await;
         Some(finished)

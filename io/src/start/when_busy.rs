@@ -14,4 +14,9 @@ pub enum WhenBusy {
     /// The other turn is cancelled, and the new turn continues from where it stopped: for an app with one user, who has
     /// moved on.
     Cancel,
+    /// The new turn waits until the other turn is over, behind those that wait already.
+    Queue,
+    /// The message joins the other turn, which answers it with its next request, and the result is that of the other
+    /// turn. If the other turn cannot take the message in, because it gives its last answer, a new turn begins after it.
+    Steer,
 }

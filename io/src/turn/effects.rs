@@ -6,7 +6,7 @@ use crate::app::run_source::{self, NewRun};
 use crate::app::setup::Setup;
 use crate::app::tools::context::{PendingQuestions, ToolContext, TurnLink};
 use crate::app::tools::fault::{Fault, OnToolError};
-use crate::app::tools::handler::{self, ToolAnswer};
+use crate::app::tools::handler::{self, FailedCall, ToolAnswer};
 use crate::app::tools::notes::ToolNotes;
 use crate::app::{approver, hooks, output, trim};
 use crate::base::lock;
@@ -218,14 +218,17 @@ impl Effects {
             let input = match answer {
                 Ok(ToolAnswer::Deferred) => Input::ToolDeferred { effect: id },
                 Ok(ToolAnswer::Finished(output)) => finished(id, Ok(output), &setup),
-                Err(failure) => {
+                Err(FailedCall { failure, panic }) => {
                     log_failure(&tool, &failure);
+                    if let Some(message) = &panic {
+                        tracing::error!(target: "stepwell", tool, message, "the tool panicked");
+                    }
                     if setup.on_tool_error == OnToolError::Fail {
-                        fault.tool(&tool, &failure.message);
+                        fault.tool(&tool, panic.as_ref().unwrap_or(&failure.message));
                         // The turn is cancelled: a result could still reach the model.
                         return;
                     }
-                    finished(id, Err(told(&tool, failure)), &setup)
+                    finished(id, Err(failure), &setup)
                 }
             };
             let _ = answers.send(input).await;
@@ -297,17 +300,6 @@ fn finished(effect: EffectId, result: ToolResult, setup: &Setup) -> Input<'stati
     Input::ToolFinished { effect, result }
 }
 
-/// Returns a failure as the model is told: of a panic, which may say anything, only that there was one.
-fn told(tool: &str, failure: ToolFailure) -> ToolFailure {
-    match failure.kind {
-        ToolFailureKind::Panicked => ToolFailure::new(
-            failure.kind,
-            format!("`{tool}` failed because of a mistake in its code"),
-        ),
-        _ => failure,
-    }
-}
-
 fn log_failure(tool: &str, failure: &ToolFailure) {
     let kind = format!("{:?}", failure.kind).to_lowercase();
     spans::record_error(&tracing::Span::current(), &kind);
@@ -315,10 +307,6 @@ fn log_failure(tool: &str, failure: &ToolFailure) {
         // An error that the tool reports to the model, or a call that was stopped, is no fault.
         ToolFailureKind::Error | ToolFailureKind::Cancelled => {
             tracing::info!(target: "stepwell", tool, kind = ?failure.kind, "the tool failed");
-        }
-        ToolFailureKind::Panicked => {
-            let message = &*failure.message;
-            tracing::error!(target: "stepwell", tool, message, "the tool panicked");
         }
         _ => {
             tracing::warn!(target: "stepwell", tool, kind = ?failure.kind, "the tool failed");

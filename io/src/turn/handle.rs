@@ -250,16 +250,32 @@ impl TurnHandle {
         &self,
         command: impl FnOnce(oneshot::Sender<T>) -> Command,
     ) -> Result<T, TurnError> {
-        let (sender, mut answer) = oneshot::channel();
-        let sent = self.commands.send(command(sender)).await;
-        sent.map_err(|_| TurnError::Over)?;
-        tokio::select! {
-            biased;
-            answer = &mut answer => answer.map_err(|_| TurnError::Over),
-            // A command that is sent while the driver ends may stay in the channel, unanswered, for as long as this
-            // handle lives.
-            () = self.commands.closed() => answer.try_recv().map_err(|_| TurnError::Over),
-        }
+        ask(&self.commands, command).await
+    }
+}
+
+/// Steers a turn, by its commands.
+pub(crate) async fn steer_with(
+    commands: &mpsc::Sender<Command>,
+    message: Message,
+) -> Result<(), TurnError> {
+    let input: MakeInput = Box::new(|_| Ok(Input::Steer(Box::new(message))));
+    ask(commands, |fed| Command::Feed { input, fed }).await?
+}
+
+async fn ask<T>(
+    commands: &mpsc::Sender<Command>,
+    command: impl FnOnce(oneshot::Sender<T>) -> Command,
+) -> Result<T, TurnError> {
+    let (sender, mut answer) = oneshot::channel();
+    let sent = commands.send(command(sender)).await;
+    sent.map_err(|_| TurnError::Over)?;
+    tokio::select! {
+        biased;
+        answer = &mut answer => answer.map_err(|_| TurnError::Over),
+        // A command that is sent while the driver ends may stay in the channel, unanswered, for as long as this
+        // handle lives.
+        () = commands.closed() => answer.try_recv().map_err(|_| TurnError::Over),
     }
 }
 

@@ -8,6 +8,7 @@ mod stores;
 mod tool_errors;
 mod turn_stream;
 mod users;
+mod when_busy;
 
 use bytes::Bytes;
 use futures::stream;

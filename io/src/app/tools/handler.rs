@@ -184,20 +184,36 @@ impl<D: 'static, H: ToolHandler<D>> ToolHandler for WithDeps<D, H> {
 /// The code of all tools, by name.
 pub(crate) type Handlers = HashMap<String, Arc<dyn ToolHandler>>;
 
-/// Runs a tool. A panic in its code is an error of the tool.
+/// Why a call has no answer.
+pub(crate) struct FailedCall {
+    /// The failure as the model is told.
+    pub(crate) failure: ToolFailure,
+    /// The text of a panic, which may say anything, and is for the developer.
+    pub(crate) panic: Option<String>,
+}
+
+/// Runs a tool. A panic in its code is an error of the tool, of which the model is told only that there was one.
 pub(crate) async fn run(
     handler: Option<Arc<dyn ToolHandler>>,
     call: ToolContext,
-) -> Result<ToolAnswer, ToolFailure> {
+) -> Result<ToolAnswer, FailedCall> {
     let name = call.name.clone();
-    let Some(handler) = handler else {
-        return Err(ToolFailure::error(format!(
-            "`{name}` has no code in this app"
-        )));
+    let failed = |failure| FailedCall {
+        failure,
+        panic: None,
     };
-    let called = catch_panic(async move { handler.call(call).await }).await;
-    called.unwrap_or_else(|panic| {
-        let message = format!("`{name}` broke off: {panic}");
-        Err(ToolFailure::new(ToolFailureKind::Panicked, message))
-    })
+    let Some(handler) = handler else {
+        let failure = ToolFailure::error(format!("`{name}` has no code in this app"));
+        return Err(failed(failure));
+    };
+    match catch_panic(async move { handler.call(call).await }).await {
+        Ok(answer) => answer.map_err(failed),
+        Err(panic) => {
+            let message = format!("`{name}` failed because of a mistake in its code");
+            Err(FailedCall {
+                failure: ToolFailure::new(ToolFailureKind::Panicked, message),
+                panic: Some(panic),
+            })
+        }
+    }
 }
