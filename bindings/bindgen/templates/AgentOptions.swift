@@ -1,31 +1,77 @@
 // Generated from bindings/src.
 
 extension Agent {
-    /// Creates an agent with its tools and the other options.
+    /// Defines an agent: its model, and all that its turns have in common. Nothing is sent; what cannot work at all, such
+    /// as an unknown provider, is thrown by the first run as `.misuse`.
     ///
-    ///     let agent = try Agent(provider: "openai", model: "gpt-4o-mini", key: key, tools: [secretNumber])
-    ///     for try await event in agent.send("What is Alice's secret number?") { … }
+    ///     let agent = Agent(model: .openAI("gpt-5-mini"), instructions: "Be brief.", tools: [secretNumber])
+    ///     print(try await agent.run("What is Alice's secret number?").text)
     ///
     /// - Parameters:
-{%- for field in self.all() %}
+    ///   - model: Which model, from where: `.openAI("gpt-5-mini")`, or `"openai:gpt-5-mini"`.
+    ///   - instructions: The app's instructions for the model.
+    ///   - tools: The tools that the model may call.
+    ///   - approver: Asks the user to approve the calls of tools that need it. Without it they are denied. Its task is
+    ///     cancelled when the turn ends.
+    ///   - answerer: Asks the user the questions of running tools. Without it there is no answer.
+    ///   - store: Keeps the turns, for conversations that name no store of their own: one that
+    ///     `SessionStore.openSqlite` returned, say.
+    ///   - waitsForStore: Whether a turn waits for its store however long it takes.
+    ///   - hooks: Code that looks at requests, answers and calls, changes or refuses them, in this order.
+    ///   - credentials: Supplies the key and the headers of each request, for tokens that expire. It is asked again when
+    ///     the provider refuses its answer with a 401. Without it they are the model's.
+    ///   - instructionsFrom: Makes the instructions of each turn, before its first request.
+    ///   - trimContext: Shortens a conversation that no longer fits the model's context, of which it is given the
+    ///     messages in AG-UI's form; nil if it cannot be shortened.
+    ///   - runSource: Creates the run of each hop, for a backend that makes their ids, and returns its id.
+    ///   - journal: Takes the journal of each turn, for `replayJournal`: the turn, and complete lines of it. It should
+    ///     return quickly.
+    ///   - client: Sends the requests: a `URLSessionTransport`, say. Without it Stepwell has connections of its own.
+    ///   - registry: A registry that the app has stored, or that several agents share.
+{%- for field in config %}
     ///   {{ self::parameter_doc(field) }}
 {%- endfor %}
-    public convenience init(
-{%- for field in self.all() %}
-        {{ self::parameter(field)? }}{% if !loop.last %},{% endif %}
+    public init(
+        model: Model,
+        instructions: String? = nil,
+        tools: [AgentTool] = [],
+        approver: (@Sendable (ToolInvocation) async throws -> Decision)? = nil,
+        answerer: (@Sendable (ToolInvocation, Question) async throws -> UserAnswer)? = nil,
+        store: SessionStore? = nil,
+        waitsForStore: Bool = false,
+        hooks: [AgentHook] = [],
+        credentials: (@Sendable (CredentialRequest) async throws -> Authorization)? = nil,
+        instructionsFrom: (@Sendable (InstructionsRequest) async throws -> String)? = nil,
+        trimContext: (@Sendable (ContextOverflow, JsonValue) async throws -> Trimmed?)? = nil,
+        runSource: (@Sendable (NewRun) async throws -> String)? = nil,
+        journal: (@Sendable (_ turn: String, _ lines: String) throws -> Void)? = nil,
+        client: (any HttpTransport)? = nil,
+        registry: RunRegistry? = nil
+{%- for field in config %},
+        {{ self::parameter(field)? }}
 {%- endfor %}
-    ) throws {
+    ) {
         let config = RunConfig(
-{%- for field in config %}
-            {{ field.name.to_lower_camel_case() }}: {{ field.name.to_lower_camel_case() }}{% if !loop.last %},{% endif %}
+            provider: model.provider,
+            instructions: instructions
+{%- for field in config %},
+            {{ field.name.to_lower_camel_case() }}: {{ field.name.to_lower_camel_case() }}
 {%- endfor %}
         )
         let setup = AgentSetup(
-{%- for field in setup %}
-            {{ field.name.to_lower_camel_case() }}: {{ field.name.to_lower_camel_case() }}{% if !loop.last %},{% endif %}
-{%- endfor %}
+            tools: tools,
+            approver: approver.map(Approving.init),
+            answerer: answerer.map(Answering.init),
+            store: store.map { StoreSetup(store: $0, waits: waitsForStore) },
+            journal: journal.map(Journaling.init),
+            client: client,
+            runSource: runSource.map(CreatingRuns.init),
+            trimContext: trimContext.map(Trimming.init),
+            credentials: credentials.map(Authorizing.init),
+            hooks: hooks,
+            instructionsFrom: instructionsFrom.map(Instructing.init),
+            registry: registry
         )
-        setLanguage(language: "Swift")
-        try self.init(config: config, setup: setup)
+        self.init(engine: Engine(model: model, config: config, setup: setup))
     }
 }

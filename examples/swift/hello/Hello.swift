@@ -13,18 +13,17 @@ struct Hello {
         let secretNumber = try AgentTool("get_secret_number", "The secret number of a person.") { (person: Person) in
             numbers[person.name.lowercased()]
         }
-        let key = ProcessInfo.processInfo.environment["OPENAI_API_KEY"]
         let baseUrl = CommandLine.arguments.dropFirst().first
-        let agent = try Agent(
-            provider: "openai", model: "gpt-4o-mini", baseUrl: baseUrl, key: key, tools: [secretNumber])
-        for try await event in agent.send("What are Alice's and Bob's secret numbers?") {
-            if case .textMessageContent(let text) = event { FileHandle.standardOutput.write(Data(text.delta.utf8)) }
-            // A wrong key, say, is told with the last event.
-            if case .completed(let turn) = event, let problem = turn.outcome.problem {
-                FileHandle.standardError.write(Data("\(problem.message); \(problem.advice)\n".utf8))
-                exit(1)
+        let agent = Agent(model: .openAI("gpt-4o-mini", baseUrl: baseUrl), tools: [secretNumber])
+        do {
+            for try await text in agent.stream("What are Alice's and Bob's secret numbers?").textStream {
+                FileHandle.standardOutput.write(Data(text.utf8))
             }
+            print()
+        } catch let error as StepwellError {
+            // A wrong key, say.
+            FileHandle.standardError.write(Data("\(error)\n".utf8))
+            exit(1)
         }
-        print()
     }
 }

@@ -35,8 +35,8 @@ const SOURCES: [(&str, &str); 11] = [
 /// Fields of the bindings' configuration that are no options of an agent, as their generator has it.
 const NO_OPTIONS: [&str; 4] = ["tools", "run_ids", "credentials", "hooks"];
 
-/// Options that Kotlin's `Model` has, instead of the agent's builder.
-const OF_KOTLINS_MODEL: [&str; 7] = [
+/// Options that the `Model` of Kotlin and Swift has, instead of the agent.
+const OF_THE_MODEL: [&str; 7] = [
     "provider",
     "model",
     "api",
@@ -46,8 +46,11 @@ const OF_KOTLINS_MODEL: [&str; 7] = [
     "providers",
 ];
 
-/// Classes of the bindings that Kotlin's own classes stand for, or that are internal there.
-const INTERNAL_IN_KOTLIN: [&str; 5] = ["Agent", "AgentSetup", "Finished", "StoreSetup", "Turn"];
+/// What a conversation of Swift has, or the run itself, instead of the agent.
+const OF_SWIFTS_CONVERSATION: [&str; 4] = ["history", "output_decoder", "shared_state", "thread_id"];
+
+/// Classes of the bindings that Kotlin's and Swift's own classes stand for, or that are internal there.
+const INTERNAL_IN_BOTH: [&str; 5] = ["Agent", "AgentSetup", "Finished", "StoreSetup", "Turn"];
 
 /// Something that a source declares.
 #[derive(Clone, Default)]
@@ -135,7 +138,7 @@ impl Known {
             let hidden = config["defaults"]["bindings"][language]["exclude"].as_array();
             let is_hidden = |name: &str| hidden.is_some_and(|all| all.contains(&name.into()));
             let is_there = (item.is_exported || !item.is_function)
-                && (language != "kotlin" || !INTERNAL_IN_KOTLIN.contains(&&item.of[..]));
+                && !INTERNAL_IN_BOTH.contains(&&item.of[..]);
             if is_there && !is_hidden(&item.of) && !is_hidden(&item.written("python")) {
                 self.put(language, item.written(language));
             }
@@ -149,8 +152,12 @@ impl Known {
             let plain = item.name.trim_end_matches("_json");
             self.put("python", format!("Agent({plain})"));
             for name in [&item.name, plain].map(camel) {
-                self.put("swift", format!("Agent({name})"));
-                if is_option && !OF_KOTLINS_MODEL.contains(&&item.name[..]) {
+                let is_of_agent = !OF_THE_MODEL.contains(&&item.name[..])
+                    && !OF_SWIFTS_CONVERSATION.contains(&&item.name[..]);
+                if is_of_agent {
+                    self.put("swift", format!("Agent({name})"));
+                }
+                if is_option && !OF_THE_MODEL.contains(&&item.name[..]) {
                     self.put("kotlin", format!("AgentBuilder.{name}"));
                 }
             }

@@ -86,18 +86,31 @@ fn isolation(context: &Context, log: &mut Log, swift: &Swift) -> anyhow::Result<
         isolated,
         "Tests/StepwellTests/Guide.swift",
     ]))?;
-    let main_actor = ["-typecheck", "-default-isolation", "MainActor", isolated];
-    let output = swiftc(&main_actor).output()?;
-    let text = String::from_utf8_lossy(&output.stderr);
-    let refused = text.lines().filter(|line| {
-        let mut parts = ["Isolated.swift", "error:", "isolated"].into_iter();
-        parts.all(|part| line.contains(part))
-    });
-    ensure!(
-        !output.status.success() && refused.count() == 2,
-        "types that are isolated to the main actor should be refused twice:\n{text}"
-    );
-    Ok(())
+    let refused = |arguments: &[&str], parts: [&str; 3], count: usize, what: &str| {
+        let output = swiftc(arguments).output()?;
+        let text = String::from_utf8_lossy(&output.stderr);
+        let found = text.lines().filter(|line| {
+            // The compiler shows each error a second time, below its line.
+            !line.starts_with(' ') && parts.iter().all(|part| line.contains(part))
+        });
+        ensure!(
+            !output.status.success() && found.count() == count,
+            "{what} should be refused {count} times:\n{text}"
+        );
+        Ok(())
+    };
+    refused(
+        &["-typecheck", "-default-isolation", "MainActor", isolated],
+        ["Isolated.swift", "error:", "isolated"],
+        2,
+        "types that are isolated to the main actor",
+    )?;
+    refused(
+        &["-typecheck", "Tests/Isolation/Wrong.swift"],
+        ["Wrong.swift", "error:", ""],
+        6,
+        "wrong uses of an agent",
+    )
 }
 
 /// Checks that the code on the package's own page parses; the guide's code is among the tests.
@@ -159,7 +172,7 @@ const PROGRAMS: [(&str, Option<&str>, &[&str]); 8] = [
     ("Guard", Some(r#"{"steps": [{"tool_call": {"name": "get_secret_number", "arguments": {"name": "bob"}}}]},
         {"steps": [{"text": "Alice's is 42."}]}"#), &["it tells the number"]),
     ("Budget", Some(r#"{"steps": [{"text": "Hi."}], "usage": {"input": 100, "output": 10}}"#),
-        &["Hi. It cost $2.1e-05: success\n"]),
+        &["Hi. It cost $2.1e-05: complete\n"]),
 ];
 
 /// A model that falls silent in the middle of its answer.

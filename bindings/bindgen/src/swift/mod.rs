@@ -1,14 +1,14 @@
-//! Swift: uniffi's sources with edits, the initializer of an agent with all options, and the common fields of an
-//! error's cases.
+//! Swift: uniffi's sources with edits, and the initializer of an agent with all options.
 
 mod docs;
 mod payloads;
+mod surface;
 mod tasks;
 
 use crate::doc::Style;
 use crate::hidden;
-use crate::model::{Default, Field, Shape, Shapes};
-use anyhow::{Context as _, bail, ensure};
+use crate::model::{Default, Field, Shapes};
+use anyhow::{Context as _, bail};
 use askama::Template;
 use camino::{Utf8Path, Utf8PathBuf};
 use heck::ToLowerCamelCase as _;
@@ -26,8 +26,17 @@ const STYLE: Style = Style {
 /// The length of a line, in columns.
 const WIDTH: usize = 120;
 
-/// The errors whose cases all have the same fields.
-const ERRORS: [&str; 2] = ["TurnError", "StepwellError"];
+/// The options that the model has, or that are before the others.
+const NOT_AMONG_OTHERS: [&str; 8] = [
+    "provider",
+    "model",
+    "api",
+    "base_url",
+    "key",
+    "headers",
+    "providers",
+    "instructions",
+];
 
 /// Writes the generated sources of both targets of the package below its `Sources`.
 ///
@@ -59,56 +68,22 @@ pub(crate) fn write(library: &Utf8Path, sources: &Utf8Path) -> anyhow::Result<()
     let text = fs::read_to_string(&file).with_context(|| format!("cannot read {file}"))?;
     let text = tasks::with_carried_closures(&text)?;
     let text = payloads::with_payloads(&text)?;
-    fs::write(&file, docs::in_swift(&text)).with_context(|| format!("cannot write {file}"))?;
+    let text = surface::reduced(&docs::in_swift(&text))?;
+    fs::write(&file, text).with_context(|| format!("cannot write {file}"))?;
     let shapes = Shapes::read(library)?;
-    crate::write(folder, "AgentOptions.swift", &AgentOptions::new(&shapes)?)?;
-    let errors = Shapes::errors(library)?;
-    crate::write(folder, "ErrorParts.swift", &ErrorParts::new(&errors)?)
+    let options = shapes.options()?.into_iter();
+    let config = options
+        .filter(|field| !NOT_AMONG_OTHERS.contains(&&field.name[..]))
+        .collect();
+    crate::write(folder, "AgentOptions.swift", &AgentOptions { config })
 }
 
 /// `AgentOptions.swift`.
 #[derive(Template)]
 #[template(path = "AgentOptions.swift", escape = "none")]
 struct AgentOptions<'s> {
-    /// The options that are fields of the configuration, and the others.
+    /// The options that are fields of the configuration.
     config: Vec<&'s Field>,
-    setup: Vec<&'s Field>,
-}
-
-impl<'s> AgentOptions<'s> {
-    fn new(shapes: &'s Shapes) -> anyhow::Result<Self> {
-        Ok(Self {
-            config: shapes.options()?,
-            setup: shapes.get("AgentSetup")?.fields().collect(),
-        })
-    }
-
-    fn all(&self) -> impl Iterator<Item = &'s Field> {
-        self.config.iter().chain(&self.setup).copied()
-    }
-}
-
-/// `ErrorParts.swift`: a property with the fields that each case of an error has.
-#[derive(Template)]
-#[template(path = "ErrorParts.swift", escape = "none")]
-struct ErrorParts<'s> {
-    errors: Vec<&'s Shape>,
-}
-
-impl<'s> ErrorParts<'s> {
-    fn new(shapes: &'s Shapes) -> anyhow::Result<Self> {
-        let errors = ERRORS.iter().map(|name| {
-            let error = shapes.get(name)?;
-            ensure!(
-                !error.common().is_empty(),
-                "the cases of `{name}` have no field in common"
-            );
-            Ok(error)
-        });
-        Ok(Self {
-            errors: errors.collect::<anyhow::Result<_>>()?,
-        })
-    }
 }
 
 /// Formats an option as a parameter.

@@ -46,20 +46,19 @@ extension Data: MediaSourceConvertible {
 #if canImport(UIKit) || canImport(AppKit)
     private func png(_ data: Data?) throws -> Data {
         guard let data else {
-            throw StepwellError.InvalidArgument(
-                reason: "the picture cannot be written as PNG", advice: "give one that has pixels")
+            throw StepwellError.misuse("the picture cannot be written as PNG", advice: "give one that has pixels")
         }
         return data
     }
 #endif
 
-/// A picture, for `send` or as a tool's result.
+/// A picture, for a prompt or as a tool's result.
 ///
 /// A file is read at once; the provider fetches what is at an address. The media type is `mediaType`, or is detected
 /// from the first bytes, and failing that from the name. `name` names bytes.
 ///
-/// - Throws: `StepwellError.InvalidArgument` for a source that is missing, empty, of no known type or no picture, and
-/// for an address that cannot be fetched.
+/// - Throws: `StepwellError` for a source that is missing, empty, of no known type or no picture, and for an address that
+/// cannot be fetched.
 public func image(
     _ source: some MediaSourceConvertible, mediaType: String? = nil, name: String? = nil
 ) throws -> ContentPart {

@@ -5,7 +5,7 @@ extension AgentTool {
     ///
     /// The closure's result is shown to the model: text, or JSON as text. An error that it throws is this tool's own:
     /// the model is shown the error, and the turn continues. A tool whose result comes later throws
-    /// `ToolError.Deferred`, and `Turn.finishCall` supplies the result. `parameters` is the JSON Schema of the
+    /// `ToolError.Deferred`, and `Turn.resolveCall` supplies the result. `parameters` is the JSON Schema of the
     /// arguments.
     public init(
         _ name: String,

@@ -7,7 +7,7 @@ import Foundation
 /// Sends an agent's requests with `URLSession`: with the system's proxies and VPN, as the configuration sets them, and
 /// App Transport Security.
 ///
-///     let agent = try Agent(provider: "openai", model: "gpt-4o-mini", key: key, client: URLSessionTransport())
+///     let agent = try Agent(model: .openAI("gpt-4o-mini", apiKey: key), client: URLSessionTransport())
 ///
 /// An answer has no time limit here: a model may think for minutes, and the turn has its own clocks, see `Timeouts`. No
 /// redirect is followed: the request holds the key. A connection that is faster than its reader is paused; on Linux,
@@ -19,7 +19,7 @@ public final class URLSessionTransport: HttpTransport {
 
     /// A transport with a session of its own, which ends when the transport is released.
     ///
-    /// - Throws: `StepwellError.Configuration` for a background configuration, whose tasks do not return an answer in
+    /// - Throws: `StepwellError` for a background configuration, whose tasks do not return an answer in
     /// chunks.
     public init(configuration: URLSessionConfiguration = .ephemeral) throws {
         try Self.refuseBackground(identifier: configuration.identifier)
@@ -35,8 +35,8 @@ public final class URLSessionTransport: HttpTransport {
     /// Only background configurations have an identifier.
     static func refuseBackground(identifier: String?) throws {
         guard let identifier else { return }
-        throw StepwellError.Configuration(
-            reason: "the background session `\(identifier)` gives no answer piece by piece",
+        throw StepwellError.misuse(
+            "the background session `\(identifier)` gives no answer piece by piece",
             advice: "give another configuration; for the background see `RunMachine` and examples/ios")
     }
 

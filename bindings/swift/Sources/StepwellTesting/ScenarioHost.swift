@@ -58,10 +58,8 @@ final class ScenarioHost {
         var gives: Fields = [:]
         do {
             try play(name, step, &came)
-        } catch StepwellError.Misuse(let reason, _) {
-            gives["error"] = reason
-        } catch StepwellError.InvalidArgument(let reason, _) {
-            gives["error"] = reason
+        } catch let error as StepwellError where error.kind == .misuse {
+            gives["error"] = error.message
         }
         let machine = try run(name)
         came.append(try machine.pollOutputs())

@@ -17,5 +17,5 @@ func tool() throws -> AgentTool {
 }
 
 func answer(of agent: Agent) async throws -> String {
-    try await agent.run("A note, please", Note.self).text
+    try await agent.run("A note, please", generating: Note.self).output.text
 }

@@ -15,19 +15,20 @@ private struct Unknown: Error, CustomStringConvertible {
     var description: String { "nobody knows \(name)" }
 }
 
-private func agent(_ mock: MockLlm, tools: [AgentTool]? = nil, approver: Approver? = nil) throws -> Agent {
+private func agent(
+    _ mock: MockLlm, tools: [AgentTool]? = nil,
+    approver: (@Sendable (ToolInvocation) async throws -> Decision)? = nil
+) throws -> Agent {
     let secretNumber = try AgentTool("get_secret_number", "The secret number of a person.") { (person: Person) in
         guard let number = numbers[person.name] else { throw Unknown(name: person.name) }
         return number
     }
-    return try Agent(
-        provider: "openai-compatible", model: "mock", baseUrl: mock.baseUrl, tools: tools ?? [secretNumber],
-        approver: approver)
+    return Agent(model: mock.model, tools: tools ?? [secretNumber], approver: approver)
 }
 
-private func all(_ events: TurnEvents) async throws -> [Event] {
+private func all(_ turn: Turn<String>) async throws -> [Event] {
     var all: [Event] = []
-    for try await event in events { all.append(event) }
+    for try await event in turn { all.append(event) }
     return all
 }
 
@@ -59,12 +60,27 @@ private actor Gate {
 @Test("the demo's turn")
 func secretNumbers() async throws {
     let mock = try MockLlm()
-    let agent = try agent(mock)
-    let events = try await all(agent.send("What are Alice's and Bob's secret numbers?"))
+    let turn = try agent(mock).stream("What are Alice's and Bob's secret numbers?")
+    let events = try await all(turn)
     #expect(text(events).hasSuffix("Alice's number is 42, Bob's is 7"))
     #expect(Set(results(events)) == [.finished(.init(content: "42")), .finished(.init(content: "7"))])
     #expect(events.last == .completed(.init(outcome: .success)))
-    #expect(agent.text().hasSuffix("Alice's number is 42, Bob's is 7"))
+    // The result is there after the events, and again.
+    let result = try await turn.result()
+    #expect(result.text == "Alice's number is 42, Bob's is 7")
+    #expect(result.output == result.text && result.fullText == text(events))
+    #expect(result.stopReason == .complete && result.hops == 2)
+    #expect(try await turn.result().messages == result.messages)
+    guard case .assistant(let calls) = result.messages[1] else { return #expect(Bool(false), "\(result.messages)") }
+    #expect(calls.toolCalls.map(\.name) == ["get_secret_number", "get_secret_number"])
+}
+
+@Test("the text of a turn as it comes")
+func textStream() async throws {
+    let mock = try MockLlm(MockLlm.text("Hello"))
+    var text = ""
+    for try await piece in try agent(mock).stream("Hi").textStream { text += piece }
+    #expect(text == "Hello")
 }
 
 @Test("the shared state of an AG-UI agent, which is taken leniently")
@@ -72,13 +88,12 @@ func sharedState() async throws {
     let change = #"{"type":"STATE_DELTA","delta":[{"op":"add","path":"/pages","value":2}]}"#
     let stray = #"{"type":"TEXT_MESSAGE_CONTENT","messageId":"nobody","delta":"lost"}"#
     let mock = try MockLlm(#"{"steps":[{"raw_frame":\#(change)},{"raw_frame":\#(stray)},{"text":"Hello"}]}"#)
-    let agent = try Agent(
-        provider: "ag-ui", baseUrl: String(mock.baseUrl.dropLast("/v1".count)) + "/ag-ui",
-        agUi: AgUiOptions(verification: .lenient), sharedState: ["colour": "blue"])
-    #expect(agent.sharedState() == ["colour": "blue"])
-    let events = try await all(agent.send("Hi"))
+    let agent = Agent(model: mock.agUi, agUi: AgUiOptions(verification: .lenient))
+    let conversation = try agent.conversation(sharedState: ["colour": "blue"])
+    #expect(conversation.sharedState == ["colour": "blue"])
+    let events = try await all(conversation.stream("Hi"))
     #expect(events.last == .completed(.init(outcome: .success)))
-    #expect(try agent.sharedState().decode() == Shared(colour: "blue", pages: 2))
+    #expect(try conversation.sharedState.decode() == Shared(colour: "blue", pages: 2))
 }
 
 private struct Shared: Decodable, Equatable {
@@ -89,7 +104,7 @@ private struct Shared: Decodable, Equatable {
 @Test("a tool that throws is shown to the model, and the turn goes on")
 func aToolThatThrows() async throws {
     let mock = try MockLlm(MockLlm.call("get_secret_number", #"{"name":"carol"}"#), MockLlm.text("Nobody knows"))
-    let events = try await all(agent(mock).send("Carol's?"))
+    let events = try await all(agent(mock).stream("Carol's?"))
     #expect(results(events) == [.failed(.init(kind: .panicked, message: "nobody knows carol"))])
     #expect(text(events) == "Nobody knows")
     #expect(events.last == .completed(.init(outcome: .success)))
@@ -98,7 +113,7 @@ func aToolThatThrows() async throws {
 @Test("arguments that do not fit the type are refused by the schema that was read off it")
 func argumentsThatDoNotFit() async throws {
     let mock = try MockLlm(MockLlm.call("get_secret_number", #"{"name":3}"#), MockLlm.text("Sorry"))
-    let events = try await all(agent(mock).send("Go"))
+    let events = try await all(agent(mock).stream("Go"))
     guard case .failed(let failure) = results(events).first, failure.kind == .rejected else {
         return #expect(Bool(false), "\(results(events))")
     }
@@ -114,12 +129,12 @@ func toolsSideBySide() async throws {
         for gate in gates.values { await gate.pass() }
         return numbers[person.name]
     }
-    let events = try await all(agent(mock, tools: [tool]).send("Go"))
+    let events = try await all(agent(mock, tools: [tool]).stream("Go"))
     #expect(results(events).count == 2)
     #expect(events.last == .completed(.init(outcome: .success)))
 }
 
-@Test("cancelling the task cancels the turn, and the tool that runs")
+@Test("cancelling the task that iterates cancels the turn, and the tool that runs")
 func cancellingTheTask() async throws {
     let mock = try MockLlm(MockLlm.call("wait", "{}"))
     let (begun, stopped) = (Gate(), Gate())
@@ -131,26 +146,42 @@ func cancellingTheTask() async throws {
         return ""
     }
     let agent = try agent(mock, tools: [wait])
-    let turn = Task { try await all(agent.send("Go")) }
+    let turn = Task { try await all(agent.stream("Go")) }
     await begun.pass()
     turn.cancel()
-    let events = try await turn.value
-    #expect(events.last == .completed(.init(outcome: .cancelled)))
+    await #expect(throws: CancellationError.self) { try await turn.value }
     await stopped.pass()
 }
 
-@Test("leaving the loop cancels the turn")
+@Test("leaving the loop cancels the turn, and so does letting go of it")
 func leavingTheLoop() async throws {
     let mock = try MockLlm(MockLlm.stall("Once"), MockLlm.text("Again"))
-    let agent = try agent(mock)
-    for try await event in agent.send("Tell") {
+    let conversation = try agent(mock).conversation()
+    let turn = conversation.stream("Tell")
+    for try await event in turn {
         if case .textMessageContent = event { break }
     }
-    let events = try await all(agent.send("And?"))
-    #expect(text(events) == "Again")
+    let error = await thrown(StepwellError.self) { try await turn.result() }
+    #expect(error?.kind == .cancelled)
+    #expect(error?.result?.fullText == "Once")
+    #expect(try await conversation.send("And?").text == "Again")
+
+    let (begun, stopped) = (Gate(), Gate())
+    let wait = AgentTool("wait", "Waits.") { _ in
+        await begun.open()
+        while !Task.isCancelled { try? await Task.sleep(nanoseconds: 1_000_000) }
+        await stopped.open()
+        return ""
+    }
+    let calls = try MockLlm(MockLlm.call("wait", "{}"))
+    var dropped: Turn<String>? = try agent(calls, tools: [wait]).stream("Go")
+    await begun.pass()
+    #expect(dropped != nil)
+    dropped = nil
+    await stopped.pass()
 }
 
-@Test("a cancelled task is a CancellationError, a cancelled turn is a stopped one")
+@Test("a cancelled task is a CancellationError, a cancelled turn is a cancelled one")
 func cancellationIsThrown() async throws {
     let mock = try MockLlm(MockLlm.call("wait", "{}"), MockLlm.call("wait", "{}"))
     for cancelsTask in [true, false] {
@@ -162,18 +193,18 @@ func cancellationIsThrown() async throws {
         }
         let agent = try agent(mock, tools: [wait])
         if cancelsTask {
-            let task = Task { try await agent.sendAndWait("Go") }
+            let task = Task { try await agent.run("Go") }
             await begun.pass()
             task.cancel()
             await #expect(throws: CancellationError.self) { try await task.value }
             continue
         }
-        let turn = try agent.startTurn(text: "Go")
-        let task = Task { try await agent.whole(turn) }
+        let turn = agent.stream("Go")
+        let task = Task { try await turn.result() }
         await begun.pass()
         turn.cancel()
-        let error = await thrown(TurnError.self) { try await task.value }
-        #expect(error?.kind == .stopped)
+        let error = await thrown(StepwellError.self) { try await task.value }
+        #expect(error?.kind == .cancelled)
     }
 }
 
@@ -184,38 +215,34 @@ func cancelledBefore() async throws {
     let gate = Gate()
     let task = Task {
         await gate.pass()
-        return try await agent.sendAndWait("Go")
+        return try await agent.stream("Go").result()
     }
     task.cancel()
     await gate.open()
     await #expect(throws: CancellationError.self) { try await task.value }
-    #expect(try await agent.sendAndWait("Now").text == "Hello")
+    #expect(try await agent.run("Now").text == "Hello")
 }
 
-@Test("a sequence is one turn, however often it is iterated over")
+@Test("a turn gives its events once")
 func aSequenceIsOneTurn() async throws {
     let mock = try MockLlm(MockLlm.text("One"), MockLlm.text("Two"))
     let agent = try agent(mock)
-    let events = agent.send("Go")
-    #expect(text(try await all(events)) == "One")
-    let error = await thrown(StepwellError.self) { try await all(events) }
-    guard case .Misuse(_, let advice) = error else { return #expect(Bool(false), "\(String(describing: error))") }
-    #expect(advice.contains("`send`"))
+    let turn = agent.stream("Go")
+    #expect(text(try await all(turn)) == "One")
+    let error = await thrown(StepwellError.self) { try await all(turn) }
+    #expect(error?.kind == .misuse)
+    #expect(error?.advice.contains("`stream`") == true)
     // Nothing was sent meanwhile.
-    #expect(try await agent.sendAndWait("And?").text == "Two")
-    let turn = try agent.startTurn(text: "More").events()
-    _ = try await all(turn)
-    await #expect(throws: StepwellError.self) { try await all(turn) }
+    let other = agent.stream("And?")
+    #expect(try await other.result().text == "Two")
+    await #expect(throws: StepwellError.self) { try await all(other) }
 }
 
 @Test("the user is asked before a tool runs")
 func theUserIsAsked() async throws {
-    final class No: Approver {
-        func decide(invocation: ToolInvocation) async throws -> Decision { .denied(reason: "not on Sundays") }
-    }
     let mock = try MockLlm(MockLlm.call("order", "{}"), MockLlm.text("I see"))
     let order = AgentTool("order", "Orders.", requiresApproval: true) { _ in "ordered" }
-    let events = try await all(agent(mock, tools: [order], approver: No()).send("Go"))
+    let events = try await all(agent(mock, tools: [order], approver: { _ in .denied(reason: "not on Sundays") }).stream("Go"))
     guard case .failed(let failure) = results(events).first, failure.kind == .denied else {
         return #expect(Bool(false), "\(results(events))")
     }
@@ -227,7 +254,7 @@ func nobodyToAsk() async throws {
     let pays = #"{"tool_call":{"name":"pay","arguments":{}}}"#
     let shop = try MockLlm(#"{"steps":[\#(pays),\#(pays)]}"#, MockLlm.text("Then not."))
     let pay = AgentTool("pay", "Pays.", requiresApproval: true) { _ in "paid" }
-    let denied = results(try await all(agent(shop, tools: [pay]).send("Pay")))
+    let denied = results(try await all(agent(shop, tools: [pay]).stream("Pay")))
     #expect(denied.count == 2)
     for result in denied {
         guard case .failed(let failure) = result, failure.kind == .denied else { return #expect(Bool(false), "\(result)") }
@@ -239,49 +266,40 @@ func nobodyToAsk() async throws {
         + #"{"id":"where","reason":"input_required"}]}}"#
     let travel = try MockLlm(
         #"{"bare":true,"steps":[{"raw_frame":\#(started)},{"raw_frame":\#(asks)}]}"#, MockLlm.text("Then not."))
-    let agent = try Agent(provider: "ag-ui", baseUrl: String(travel.baseUrl.dropLast("/v1".count)) + "/ag-ui")
-    #expect(try await agent.sendAndWait("Book it").text == "Then not.")
+    #expect(try await Agent(model: travel.agUi).run("Book it").text == "Then not.")
 }
 
 @Test("a model that falls silent is given up")
 func aSilentModel() async throws {
     let mock = try MockLlm(MockLlm.stall("Well"))
-    let agent = try Agent(
-        provider: "openai-compatible", model: "mock", baseUrl: mock.baseUrl, retry: RetryPolicy(attempts: 1),
-        timeouts: Timeouts(silence: .milliseconds(50)))
-    await #expect(throws: TurnError.self) { try await agent.sendAndWait("Hi") }
+    let agent = Agent(
+        model: mock.model, retry: RetryPolicy(attempts: 1), timeouts: Timeouts(silence: .milliseconds(50)))
+    let error = await thrown(StepwellError.self) { try await agent.run("Hi") }
+    #expect(error?.kind == .timeout)
 }
 
 @Test("a deferred call rests, and another agent goes on")
 func aDeferredCall() async throws {
     let mock = try MockLlm(MockLlm.call("order", "{}"), MockLlm.text("Enjoy!"))
     let order = AgentTool("order", "Orders.") { _ in throw ToolError.Deferred }
-    let turn = try agent(mock, tools: [order]).startTurn(text: "Tea")
-    var id: String?
-    while id == nil {
-        for case .toolCallUpdate(let update) in await turn.nextBatch() where update.status == .deferred { id = update.toolCallId }
-    }
+    let turn = try agent(mock, tools: [order]).stream("Tea")
     let snapshot = try await turn.rested()
+    let id = try await deferredCall(turn)
     turn.cancel()
 
     let again = AgentTool("order", "Orders.") { _ in throw Unknown(name: "why again") }
-    let revived = try agent(mock, tools: [again]).revive(snapshot: snapshot)
-    try await revived.finishCall(toolCallId: #require(id), content: "the tea is here")
-    let finished = try await revived.finish()
-    #expect(finished.outcome == .success)
-    #expect(finished.text.hasSuffix("Enjoy!"))
+    let revived = try agent(mock, tools: [again]).revive(snapshot)
+    try await revived.resolveCall(id, content: "the tea is here")
+    #expect(try await revived.result().text == "Enjoy!")
 }
 
 @Test("errors tell what to do")
-func errorsTellWhatToDo() {
-    do {
-        _ = try Agent(provider: "nobody")
-        Issue.record("there is a provider `nobody`")
-    } catch StepwellError.Configuration(let reason, let advice) {
-        #expect(reason.contains("nobody"))
-        #expect(advice.contains("openai-compatible"))
-    } catch {
-        Issue.record(error)
+func errorsTellWhatToDo() async {
+    for model: Model in ["nobody:any", "gpt-5-mini"] {
+        let error = await thrown(StepwellError.self) { try await Agent(model: model).run("Hi") }
+        #expect(error?.kind == .misuse && error?.result == nil)
+        #expect(error?.advice.contains("openai") == true)
+        #expect(throws: StepwellError.self) { try Agent(model: model).conversation() }
     }
 }
 
@@ -290,7 +308,7 @@ func fiftyTurnsAtOnce() async throws {
     try await withThrowingTaskGroup(of: String.self) { group in
         let hello = try MockLlm(MockLlm.text("Hello"), repeats: true)
         for _ in 0..<50 {
-            group.addTask { text(try await all(agent(hello).send("Hi"))) }
+            group.addTask { text(try await all(agent(hello).stream("Hi"))) }
         }
         for try await said in group { #expect(said == "Hello") }
     }
@@ -302,7 +320,7 @@ func manyTurns() async throws {
     let mock = try MockLlm(#"{"steps":[{"text":"\#(answer)"}],"pieces":4096}"#, repeats: true)
     func turns(_ count: Int) async throws {
         for _ in 0..<count {
-            let events = try await all(agent(mock).send("Hi"))
+            let events = try await all(agent(mock).stream("Hi"))
             #expect(events.last == .completed(.init(outcome: .success)))
         }
     }
@@ -323,8 +341,8 @@ private func residentKibibytes() -> Int {
     return line?.split(whereSeparator: { $0.isWhitespace }).dropFirst().first.flatMap { Int($0) } ?? 0
 }
 
-@Test("two users of one agent are not mixed")
-func twoUsers() async throws {
+@Test("a conversation is busy while a turn of it is under way")
+func busy() async throws {
     let mock = try MockLlm(MockLlm.call("wait", "{}"), MockLlm.text("Coffee."), MockLlm.text("Then not."))
     let begun = Gate()
     let wait = AgentTool("wait", "Waits.") { _ in
@@ -334,19 +352,16 @@ func twoUsers() async throws {
         return ""
     }
     let agent = try agent(mock, tools: [wait])
-    let first = try agent.startTurn(text: "I am Alice")
+    let alice = try agent.conversation(id: "alice")
+    let first = alice.stream("I am Alice")
     await begun.pass()
-    do {
-        _ = try await agent.sendAndWait("I am Bob")
-        Issue.record("the thread is busy")
-    } catch TurnError.Busy(let problem, let finished) {
-        #expect(problem.advice.contains("agent.thread(id)"))
-        #expect(finished.text == "" && finished.hops == 0)
-    }
-    // Each has a thread of their own.
-    #expect(try await agent.thread(key: ThreadKey(thread: "bob")).sendAndWait("I am Bob").text == "Coffee.")
-    let answer = try await agent.sendAndWait("Never mind", options: TurnOptions(whenBusy: .cancel))
+    let error = await thrown(StepwellError.self) { try await alice.send("Still there?") }
+    #expect(error?.kind == .busy)
+    // Another one is not.
+    #expect(try await agent.conversation(id: "bob").send("I am Bob").text == "Coffee.")
+    let answer = try await alice.send("Never mind", options: RunOptions(whenBusy: .cancel))
     #expect(answer.text == "Then not.")
-    #expect(try await first.finish().outcome == .cancelled)
-    #expect(!"\(agent.messages())".contains("Bob"))
+    let cancelled = await thrown(StepwellError.self) { try await first.result() }
+    #expect(cancelled?.kind == .cancelled)
+    #expect(!"\(alice.messages)".contains("Bob"))
 }

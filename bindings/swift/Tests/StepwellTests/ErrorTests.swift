@@ -5,27 +5,27 @@ import Testing
 
 private let secret = "My doctor says that my blood pressure is high."
 
-private func refused() async throws -> TurnError {
+private func refused() async throws -> StepwellError {
     let mock = try MockLlm(#"{"status":401,"error":"Incorrect API key"}"#)
-    let agent = try Agent(provider: "openai-compatible", model: "mock", baseUrl: mock.baseUrl)
-    return try #require(await thrown(TurnError.self) { try await agent.sendAndWait(secret) })
+    return try #require(await thrown(StepwellError.self) { try await Agent(model: mock.model).run(secret) })
 }
 
 /// What an app shows and logs of an error.
 @Suite struct ErrorTests {
-    @Test func aTurnErrorHasItsProblem() async throws {
+    @Test func anErrorOfATurnSaysWhatThereIs() async throws {
         let error = try await refused()
-        guard case .Authentication(let problem, let finished) = error else { return #expect(Bool(false), "\(error)") }
-        #expect(error.problem == problem)
-        #expect(error.finished == finished)
         #expect(error.kind == .authentication)
-        #expect(!error.isRetryable)
+        #expect(error.provider == "openai-compatible")
+        #expect(error.status == 401)
+        #expect(!error.retryable)
+        #expect(error.result?.stopReason == .failed)
+        #expect(error.result?.fullText == "")
     }
 
     @Test func anErrorIsASentenceWithoutTheConversation() async throws {
         let error = try await refused()
         // The history is within, for the app.
-        #expect(error.finished.messages.text.contains(secret))
+        #expect(error.result?.messages.json.text.contains(secret) == true)
         #expect(error.localizedDescription == error.problem.message)
         let bridged = error as NSError
         #expect(bridged.localizedDescription == error.problem.message)
@@ -42,9 +42,17 @@ private func refused() async throws -> TurnError {
         #expect("\(error)" == "\(error.problem.message); \(error.problem.advice)")
     }
 
+    @Test func aResultIsPrintedWithoutTheConversation() async throws {
+        let mock = try MockLlm(MockLlm.text("See a doctor"))
+        let result = try await Agent(model: mock.model).run(secret)
+        var dumped = ""
+        dump(result, to: &dumped)
+        for text in ["\(result)", String(reflecting: result), dumped] { #expect(!text.contains("doctor"), "\(text)") }
+    }
+
     @Test func everyErrorSaysWhatIsWrong() {
         let errors: [(any Error, String)] = [
-            (StepwellError.Misuse(reason: "the turn is over", advice: "begin another turn"), "the turn is over"),
+            (StepwellError.misuse("the turn is over", advice: "begin another turn"), "the turn is over"),
             (StoreError.NoTurn(turn: "t"), "the store has no turn `t` in this thread"),
             (ToolError.Failed(reason: "no such city"), "no such city"),
             (CallbackError.Failed(reason: "no window"), "no window"),
@@ -52,7 +60,7 @@ private func refused() async throws -> TurnError {
             (SchemaError(description: "it does not tell"), "it does not tell"),
         ]
         for (error, expected) in errors { #expect(error.localizedDescription == expected) }
-        let misuse: any LocalizedError = StepwellError.Misuse(reason: "the turn is over", advice: "begin another turn")
+        let misuse: any LocalizedError = StepwellError.misuse("the turn is over", advice: "begin another turn")
         #expect(misuse.recoverySuggestion == "begin another turn")
     }
 

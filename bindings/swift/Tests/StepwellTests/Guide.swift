@@ -18,26 +18,16 @@ enum Guide {
         return weather
     }
 
-    final class Ask: Approver {
-        func decide(invocation: ToolInvocation) async throws -> Decision {
-            await confirm("Run \(invocation.name)?") ? .granted : .denied(reason: "not now")
-        }
-    }
-
-    static func asking(key: String, mail: AgentTool) throws -> Agent {
-        let agent = try Agent(provider: "openai", model: "gpt-4o-mini", key: key, tools: [mail], approver: Ask())
+    static func asking(mail: AgentTool) -> Agent {
+        let agent = Agent(
+            model: .openAI("gpt-4o-mini"), tools: [mail],
+            approver: { call in await confirm("Run \(call.name)?") ? .granted : .denied(reason: "not now") })
         return agent
-    }
-
-    final class Choose: Answerer {
-        func ask(invocation: ToolInvocation, question: Question) async throws -> UserAnswer {
-            await confirm(question.message) ? .given(value: "today") : .declined(reason: "not now")
-        }
     }
 
     struct Parcel: Decodable { let name: String }
 
-    static func shipping(key: String, city: String) throws -> Agent {
+    static func shipping(city: String) throws -> Agent {
         let speeds: JsonValue = ["enum": ["today", "this week"]]
         let ship = try AgentTool("ship", "Ships a parcel.") { (parcel: Parcel, context: ToolContext) in
             context.report(fraction: 0.5, message: "\(parcel.name) is packed")
@@ -45,7 +35,11 @@ enum Guide {
             guard case .given(let speed) = answer else { return "\(parcel.name) stays in \(city)" }
             return "\(parcel.name) leaves \(city): \(speed)"
         }
-        let agent = try Agent(provider: "openai", model: "gpt-4o-mini", key: key, tools: [ship], answerer: Choose())
+        let agent = Agent(
+            model: .openAI("gpt-4o-mini"), tools: [ship],
+            answerer: { _, question in
+                await confirm(question.message) ? .given(value: "today") : .declined(reason: "not now")
+            })
         return agent
     }
 
@@ -53,8 +47,8 @@ enum Guide {
         agent: Agent, text: String, show: (String) -> Void, offerAgain: (String) -> Void
     ) async {
         do {
-            show(try await agent.sendAndWait(text).text)
-        } catch let error as TurnError where error.isRetryable {
+            show(try await agent.run(text).text)
+        } catch let error as StepwellError where error.retryable {
             offerAgain(error.localizedDescription)
         } catch is CancellationError {
             // The user has left the screen.
@@ -82,13 +76,23 @@ enum Guide {
         }
     }
 
-    static func keeping(file: String, key: String, weather: AgentTool, show: (Event) -> Void) async throws {
+    static func keeping(file: String, weather: AgentTool, show: (Event) -> Void) async throws {
         let store = try await SessionStore.openSqlite(path: file)
-        let agent = try Agent(
-            provider: "openai", model: "gpt-4o-mini", key: key, tools: [weather], threadId: "garden",
-            store: StoreSetup(store: store))
+        let agent = Agent(model: .openAI("gpt-4o-mini"), tools: [weather], store: store)
         for recovered in try await agent.recover() {
-            if let turn = recovered.turn { for try await event in turn.events() { show(event) } }
+            if let turn = recovered.turn { for try await event in turn { show(event) } }
+        }
+        let garden = try agent.conversation(id: "garden")
+        print(try await garden.send("Will it rain?").text)
+    }
+
+    static func serving(users: [String]) async throws {
+        let agent = Agent(model: .openAI("gpt-4o-mini"), instructions: "Be kind.")
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for user in users {
+                group.addTask { print(try await agent.run("Greet \(user)", options: RunOptions(user: user)).text) }
+            }
+            try await group.waitForAll()
         }
     }
 }

@@ -9,15 +9,14 @@ private let png = Data([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])
 @Suite struct MediaTests {
     @Test func textsAndMediaAreSentInOrder() async throws {
         let mock = try MockLlm(MockLlm.text("Both."))
-        let agent = try Agent(provider: "openai-compatible", model: "mock", baseUrl: mock.baseUrl)
-        #expect(try await agent.sendAndWait("Is", try image(png), "like", try image(png)).text == "Both.")
+        let agent = Agent(model: mock.model)
+        #expect(try await agent.run("Is", try image(png), "like", try image(png)).text == "Both.")
     }
 
     @Test func aToolGivesAPicture() async throws {
         let mock = try MockLlm(MockLlm.call("draw", "{}"), MockLlm.text("Nice."))
         let draw = AgentTool("draw", "Draws.", output: { _, _ in try image(png) })
-        let agent = try Agent(provider: "openai-compatible", model: "mock", baseUrl: mock.baseUrl, tools: [draw])
-        #expect(try await agent.sendAndWait("Draw").text == "Nice.")
+        #expect(try await Agent(model: mock.model, tools: [draw]).run("Draw").text == "Nice.")
     }
 
     @Test func whatIsNoneIsToldAtOnce() throws {

@@ -1,4 +1,9 @@
 import Foundation
+import Stepwell
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
 
 /// A mistake of a test's own.
 struct TestFault: Error, CustomStringConvertible {
@@ -43,6 +48,19 @@ final class MockLlm: Sendable {
         process.waitUntilExit()
     }
 
+    /// The model that it plays.
+    var model: Model { .openAICompatible("mock", baseUrl: baseUrl) }
+
+    /// The AG-UI agent that it plays.
+    var agUi: Model { .agUi(baseUrl.dropLast("/v1".count) + "/ag-ui") }
+
+    /// What it was sent.
+    func requests() async throws -> [Sent] {
+        let address = URL(string: baseUrl.dropLast("/v1".count) + "/__requests")!
+        let (data, _) = try await URLSession.shared.data(from: address)
+        return try JSONDecoder().decode([Sent].self, from: data)
+    }
+
     /// A hop that says something.
     static func text(_ text: String) -> String { #"{"steps":[{"text":"\#(text)"}]}"# }
 
@@ -53,4 +71,19 @@ final class MockLlm: Sendable {
 
     /// A hop that says something and then nothing more.
     static func stall(_ text: String) -> String { #"{"steps":[{"text":"\#(text)"},"stall"]}"# }
+}
+
+/// What the model was sent: the messages' texts, the headers, and the user.
+struct Sent: Decodable, Equatable {
+    struct Body: Decodable, Equatable {
+        struct Message: Decodable, Equatable { let content: String? }
+        let messages: [Message]
+        let user: String?
+    }
+
+    let headers: [String: String]
+    let body: Body
+
+    var texts: [String] { body.messages.compactMap(\.content) }
+    var system: String? { texts.first }
 }

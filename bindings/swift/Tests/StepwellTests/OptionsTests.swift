@@ -3,77 +3,54 @@ import Testing
 
 @testable import Stepwell
 
-#if canImport(FoundationNetworking)
-    import FoundationNetworking
-#endif
-
-/// What the model was sent: the first message, the key, and the user.
-private struct Sent: Decodable, Equatable {
-    struct Body: Decodable, Equatable {
-        struct Message: Decodable, Equatable { let content: String? }
-        let messages: [Message]
-        let user: String?
-    }
-
-    let headers: [String: String]
-    let body: Body
-
-    var system: String? { body.messages.first?.content }
-}
-
-private func sent(_ mock: MockLlm) async throws -> [Sent] {
-    let address = URL(string: String(mock.baseUrl.dropLast("/v1".count)) + "/__requests")!
-    let (data, _) = try await URLSession.shared.data(from: address)
-    return try JSONDecoder().decode([Sent].self, from: data)
-}
-
 private func agent(
-    _ mock: MockLlm, instructions: String? = nil, tools: [AgentTool] = [], credentials: CredentialSource? = nil,
-    hooks: [AgentHook] = [], instructionsFrom: InstructionsSource? = nil
-) throws -> Agent {
-    try Agent(
-        provider: "openai-compatible", model: "mock", baseUrl: mock.baseUrl, instructions: instructions, tools: tools,
-        threadId: "garden", credentials: credentials, hooks: hooks, instructionsFrom: instructionsFrom)
+    _ mock: MockLlm, instructions: String? = nil, tools: [AgentTool] = [], hooks: [AgentHook] = [],
+    credentials: (@Sendable (CredentialRequest) async throws -> Authorization)? = nil,
+    instructionsFrom: (@Sendable (InstructionsRequest) async throws -> String)? = nil
+) -> Agent {
+    Agent(
+        model: mock.model, instructions: instructions, tools: tools, hooks: hooks, credentials: credentials,
+        instructionsFrom: instructionsFrom)
+}
+
+/// What the app's code has thrown.
+private struct Missing: Error, CustomStringConvertible {
+    let description: String
 }
 
 @Test("a turn is otherwise than its agent, and the next one is not")
 func turnOptions() async throws {
     let mock = try MockLlm(MockLlm.call("own", "{}"), MockLlm.text("Yes."), MockLlm.text("Again."))
-    let agent = try agent(mock, instructions: "Be kind.", tools: [AgentTool("work", "Works.") { _ in "of the agent" }])
-    let options = TurnOptions(
-        instructions: "Be brief.", settings: GenerationSettings(temperature: 0), toolNames: [], user: "user-7")
+    let agent = agent(mock, instructions: "Be kind.", tools: [AgentTool("work", "Works.") { _ in "of the agent" }])
     let own = AgentTool("own", "Of this turn.") { _ in "of the turn" }
-    #expect(try await agent.sendAndWait("Hello", options: options, tools: [own]).text == "Yes.")
-    #expect(try await agent.sendAndWait("And?").text == "Again.")
-    let requests = try await sent(mock)
+    let options = RunOptions(
+        instructions: "Be brief.", settings: GenerationSettings(temperature: 0), tools: [own], toolNames: [],
+        user: "user-7")
+    #expect(try await agent.run("Hello", options: options).text == "Yes.")
+    #expect(try await agent.run("And?").text == "Again.")
+    let requests = try await mock.requests()
     #expect(requests.map(\.system) == ["Be brief.", "Be brief.", "Be kind."])
     #expect(requests.map(\.body.user) == ["user-7", "user-7", nil])
     #expect(requests[1].body.messages.last?.content == "of the turn")
-    #expect(throws: StepwellError.self) {
-        try agent.startTurn(text: "Hello", options: TurnOptions(toolNames: ["wrok"]))
+    let error = await thrown(StepwellError.self) {
+        try await agent.run("Hello", options: RunOptions(toolNames: ["wrok"]))
     }
+    #expect(error?.kind == .misuse)
 }
 
 @Test("the app gives the key of each request")
 func credentials() async throws {
-    final class Tokens: CredentialSource {
-        func credentials(request: CredentialRequest) async throws -> Authorization {
-            Authorization(key: request.rejected ? "new" : "old", headers: ["x-team": "blue"])
-        }
-    }
-    final class Nobody: CredentialSource {
-        func credentials(request: CredentialRequest) async throws -> Authorization {
-            throw CallbackError.Failed(reason: "nobody has signed in")
-        }
-    }
     let mock = try MockLlm(#"{"status":401,"error":"Expired"}"#, MockLlm.text("Yes."))
-    #expect(try await agent(mock, credentials: Tokens()).sendAndWait("Hello").text == "Yes.")
-    let requests = try await sent(mock)
+    let tokens = agent(
+        mock, credentials: { Authorization(key: $0.rejected ? "new" : "old", headers: ["x-team": "blue"]) })
+    #expect(try await tokens.run("Hello").text == "Yes.")
+    let requests = try await mock.requests()
     #expect(requests.map { $0.headers["authorization"] } == ["Bearer old", "Bearer new"])
     #expect(requests.last?.headers["x-team"] == "blue")
-    let failed = try await agent(mock, credentials: Nobody()).startTurn(text: "Hello").finish()
-    #expect(failed.outcome.problem?.kind == .authentication)
-    #expect(failed.outcome.problem?.message.contains("nobody has signed in") == true)
+    let nobody = agent(mock, credentials: { _ in throw Missing(description: "nobody has signed in") })
+    let error = await thrown(StepwellError.self) { try await nobody.run("Hello") }
+    #expect(error?.kind == .authentication)
+    #expect(error?.message.contains("nobody has signed in") == true)
 }
 
 @Test("hooks look, change and refuse")
@@ -81,29 +58,28 @@ func hooks() async throws {
     let mock = try MockLlm(MockLlm.text("Yes."))
     let brief = AgentHook("brief", beforeRequest: { _ in [["id": "u", "role": "user", "content": "***"]] })
     let refusing = AgentHook("guard", afterAnswer: { answer in throw HookRefusal("it says \(answer.text)") })
-    let turn = try agent(mock, hooks: [brief, refusing]).startTurn(text: "A secret")
-    let finished = try await turn.finish()
-    #expect(finished.outcome.problem?.kind == .refusedByHook)
-    #expect(finished.outcome.problem?.message.contains("it says Yes.") == true)
+    let error = await thrown(StepwellError.self) { try await agent(mock, hooks: [brief, refusing]).run("A secret") }
+    #expect(error?.kind == .refused)
+    #expect(error?.message.contains("it says Yes.") == true)
     struct Broken: Error {}
     let broken = AgentHook("broken", beforeRequest: { _ in throw Broken() })
-    let failed = try await agent(mock, hooks: [broken]).startTurn(text: "Hello").finish()
-    #expect(failed.outcome.problem?.kind == .refusedByHook)
-    #expect(failed.outcome.problem?.message.contains("Broken") == true)
+    let failed = await thrown(StepwellError.self) { try await agent(mock, hooks: [broken]).run("Hello") }
+    #expect(failed?.kind == .refused)
+    #expect(failed?.message.contains("Broken") == true)
 }
 
 @Test("instructions are made for each turn")
 func instructions() async throws {
-    final class Made: InstructionsSource {
-        func instructions(request: InstructionsRequest) async throws -> String {
-            if request.message == nil { throw CallbackError.Failed(reason: "no profile") }
-            return "For \(request.thread.thread)."
-        }
-    }
     let mock = try MockLlm(MockLlm.text("Yes."))
-    let agent = try agent(mock, instructionsFrom: Made())
-    _ = try await agent.sendAndWait("Hello")
-    #expect(try await sent(mock).map(\.system) == ["For garden."])
-    let failed = try await agent.start(start: Start(runId: "second")).finish()
-    #expect(failed.outcome.problem?.kind == .appFailed)
+    let agent = agent(
+        mock,
+        instructionsFrom: { request in
+            if request.message == nil { throw Missing(description: "no profile") }
+            return "For \(request.thread.thread)."
+        })
+    let garden = try agent.conversation(id: "garden")
+    _ = try await garden.send("Hello")
+    #expect(try await mock.requests().map(\.system) == ["For garden."])
+    let error = await thrown(StepwellError.self) { try await garden.stream(Start(runId: "second")).result() }
+    #expect(error?.kind == .toolFailed)
 }

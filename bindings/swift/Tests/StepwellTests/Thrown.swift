@@ -1,3 +1,4 @@
+@testable import Stepwell
 import Testing
 
 /// The error of this type that something throws. `#expect(throws:)` does not give it before Swift 6.1.
@@ -13,4 +14,12 @@ func thrown<Failure: Error>(
         Issue.record(error, sourceLocation: sourceLocation)
     }
     return nil
+}
+
+/// The call of a turn that waits for its result.
+func deferredCall(_ turn: Turn<String>) async throws -> String {
+    let calls = try await turn.messages().compactMap { message in
+        if case .assistant(let said) = message { said.toolCalls.first?.id } else { nil }
+    }
+    return try #require(calls.last)
 }

@@ -3,8 +3,8 @@ import Testing
 
 @testable import Stepwell
 
-private func agent(_ baseUrl: String, client: any HttpTransport) throws -> Agent {
-    try Agent(provider: "openai-compatible", model: "mock", baseUrl: baseUrl, client: client)
+private func agent(_ baseUrl: String, client: any HttpTransport) -> Agent {
+    Agent(model: .openAICompatible("mock", baseUrl: baseUrl), client: client)
 }
 
 /// Counts what goes through another transport.
@@ -27,17 +27,17 @@ private final class Counting: HttpTransport, @unchecked Sendable {
 func theAppsClient() async throws {
     let mock = try MockLlm(MockLlm.text("Hello"))
     let client = try Counting()
-    let finished = try await agent(mock.baseUrl, client: client).sendAndWait("Hi")
-    #expect(finished.text == "Hello")
+    #expect(try await agent(mock.baseUrl, client: client).run("Hi").text == "Hello")
     #expect(client.sent == ["\(mock.baseUrl)/chat/completions"])
 }
 
 @Test("nobody listens there")
 func nobodyListens() async throws {
     // Port 9 is `discard`, which nobody runs.
-    let turn = try agent("http://127.0.0.1:9/v1", client: URLSessionTransport()).startTurn(text: "Hi")
-    let finished = try await turn.finish()
-    #expect(finished.outcome.problem?.kind == .connectionFailed)
+    let agent = agent("http://127.0.0.1:9/v1", client: try URLSessionTransport())
+    let error = await thrown(StepwellError.self) { try await agent.run("Hi") }
+    #expect(error?.kind == .connection)
+    #expect(error?.retryable == true)
 }
 
 /// An answer without an end.
@@ -62,7 +62,7 @@ private final class Endless: HttpTransport {
 @Test("a request that nobody waits for is given up")
 func givenUp() async throws {
     let endless = Endless()
-    for try await event in try agent("http://model.example/v1", client: endless).send("Hi") {
+    for try await event in agent("http://model.example/v1", client: endless).stream("Hi") {
         if case .textMessageContent = event { break }
     }
     for await _ in endless.givenUp {}

@@ -1,10 +1,9 @@
-import Foundation
 import Stepwell
 
 struct Person: Decodable { let name: String }
 let secretNumber = try AgentTool("get_secret_number", "The secret number of a person.") { (person: Person) in
     person.name.lowercased() == "alice" ? 42 : 7
 }
-let (url, key) = (CommandLine.arguments.dropFirst().first, ProcessInfo.processInfo.environment["OPENAI_API_KEY"])
-let agent = try Agent(provider: "openai", model: "gpt-4o-mini", baseUrl: url, key: key, tools: [secretNumber])
-print(try await agent.sendAndWait("What are Alice's and Bob's secret numbers?").text)
+let model = Model.openAI("gpt-4o-mini", baseUrl: CommandLine.arguments.dropFirst().first)
+let agent = Agent(model: model, tools: [secretNumber])
+print(try await agent.run("What are Alice's and Bob's secret numbers?").text)

@@ -14,11 +14,10 @@ let guardian = AgentHook(
         if person.name.lowercased() == "bob" { throw HookRefusal("Bob's is his own") }
         return nil
     })
-let agent = try Agent(
-    provider: "openai", model: "gpt-4o-mini", baseUrl: CommandLine.arguments.dropFirst().first, key: "key",
-    tools: [secretNumber], hooks: [guardian])
+let model = Model.openAI("gpt-4o-mini", baseUrl: CommandLine.arguments.dropFirst().first)
+let agent = Agent(model: model, tools: [secretNumber], hooks: [guardian])
 do {
-    print(try await agent.sendAndWait("What are Alice's and Bob's secret numbers?").text)
-} catch TurnError.RefusedByHook(let problem, _) {
-    print(problem.message)
+    print(try await agent.run("What are Alice's and Bob's secret numbers?").text)
+} catch let error as StepwellError where error.kind == .refused {
+    print(error.message)
 }

@@ -1,5 +1,4 @@
 // A turn in traces: each span is printed when it is over. A tracer of the app's own takes them in the same way.
-import Foundation
 import Stepwell
 
 final class Printer: SpanSink {
@@ -11,7 +10,7 @@ let secretNumber = try AgentTool("get_secret_number", "The secret number of a pe
     person.name.lowercased() == "alice" ? 42 : 7
 }
 _ = traceTo(sink: Printer())
-let (url, key) = (CommandLine.arguments.dropFirst().first, ProcessInfo.processInfo.environment["OPENAI_API_KEY"])
-let agent = try Agent(provider: "openai", model: "gpt-4o-mini", baseUrl: url, key: key, tools: [secretNumber])
-print(try await agent.sendAndWait("What are Alice's and Bob's secret numbers?").text)
+let model = Model.openAI("gpt-4o-mini", baseUrl: CommandLine.arguments.dropFirst().first)
+let agent = Agent(model: model, tools: [secretNumber])
+print(try await agent.run("What are Alice's and Bob's secret numbers?").text)
 shutdown()

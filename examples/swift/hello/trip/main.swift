@@ -1,4 +1,3 @@
-import Foundation
 import Stepwell
 
 struct Trip: ToolArguments {
@@ -7,7 +6,6 @@ struct Trip: ToolArguments {
     static let descriptions = ["days": "At least one."]
 }
 
-let (url, key) = (CommandLine.arguments.dropFirst().first, ProcessInfo.processInfo.environment["OPENAI_API_KEY"])
-let agent = try Agent(provider: "openai", model: "gpt-4o-mini", baseUrl: url, key: key)
-let trip = try await agent.run("Three days in Norway: where?", Trip.self)
+let agent = Agent(model: .openAI("gpt-4o-mini", baseUrl: CommandLine.arguments.dropFirst().first))
+let trip = try await agent.run("Three days in Norway: where?", generating: Trip.self).output
 print("\(trip.days) days in \(trip.city)")

@@ -1,0 +1,153 @@
+/// A definition: a model, instructions, tools, and all that the turns have in common. It remembers nothing, costs little,
+/// and can be shared between users and tasks; what is remembered is a `Conversation`.
+///
+///     let agent = Agent(model: .openAI("gpt-5-mini"), instructions: "Be brief.", tools: [secretNumber])
+///     print(try await agent.run("What is Alice's secret number?").text)
+public struct Agent: Sendable {
+    let engine: Engine
+
+    init(engine: Engine) {
+        self.engine = engine
+    }
+
+    /// Asks the model, without any memory, and waits for its complete answer. The parts follow the prompt, in order: what
+    /// `image`, `audio`, `video`, `document` and `file` make, and texts between them. Cancelling the task cancels the turn.
+    ///
+    /// Questions of an AG-UI agent are not shown to the user meanwhile: the agent is informed that there is no answer,
+    /// and if it asks again, the turn is cancelled. `stream` shows them.
+    ///
+    /// - Throws: `StepwellError` where the answer is not complete: its `kind` says why. `CancellationError` where the task
+    ///   was cancelled.
+    public func run(
+        _ prompt: String, _ parts: ContentPart..., options: RunOptions = RunOptions()
+    ) async throws -> TurnResult<String> {
+        try Task.checkCancellation()
+        return try await stream(prompt, parts: parts, answer: .text, options: options).result()
+    }
+
+    /// Asks the model for an answer of the app's type, without any memory.
+    ///
+    ///     struct Trip: ToolArguments {
+    ///         let city: String
+    ///         let days: Int
+    ///         static let descriptions = ["days": "At least one."]
+    ///     }
+    ///
+    ///     let trip = try await agent.run("Three days in Norway's rainiest city", generating: Trip.self).output
+    ///
+    /// Any `Decodable` type will do from which a JSON Schema can be derived; see `ToolArguments`. An answer that does
+    /// not fit the type goes back to the model with the path and the reason, twice; then the turn fails.
+    ///
+    /// - Throws: `SchemaError` where the type has no schema: nothing was sent. `StepwellError` where the answer is not
+    ///   complete, or does not fit: `.outputInvalid`. `CancellationError` where the task was cancelled.
+    public func run<Output: DecodableAnywhere & Sendable>(
+        _ prompt: String, _ parts: ContentPart..., generating type: Output.Type, options: RunOptions = RunOptions()
+    ) async throws -> TurnResult<Output> {
+        try Task.checkCancellation()
+        return try await stream(prompt, parts: parts, answer: .decoded(type), options: options).result()
+    }
+
+    /// Asks the model, without any memory, and returns the turn, which is under way at once.
+    ///
+    ///     for try await text in agent.stream("Tell me a story").textStream { print(text, terminator: "") }
+    public func stream(
+        _ prompt: String, _ parts: ContentPart..., options: RunOptions = RunOptions()
+    ) -> Turn<String> {
+        stream(prompt, parts: parts, answer: .text, options: options)
+    }
+
+    /// Asks the model for an answer of the app's type, without any memory, and returns the turn; see `run`.
+    public func stream<Output: DecodableAnywhere & Sendable>(
+        _ prompt: String, _ parts: ContentPart..., generating type: Output.Type, options: RunOptions = RunOptions()
+    ) -> Turn<Output> {
+        stream(prompt, parts: parts, answer: .decoded(type), options: options)
+    }
+
+    /// Returns the conversation with this id, a new one with a random id if there is none. What is said in it is
+    /// remembered in this process while a `Conversation` of this id is held, and in the store, if there is one.
+    ///
+    /// A new conversation begins with the history, and with the shared state of an AG-UI agent. The store is the agent's
+    /// if it is nil.
+    ///
+    /// - Throws: `StepwellError` where the agent cannot work, or the history is none.
+    public func conversation(
+        id: String? = nil, history: Transcript? = nil, sharedState: JsonValue? = nil, store: SessionStore? = nil
+    ) throws -> Conversation {
+        try conversation(
+            key: ThreadKey(thread: id ?? randomId()), history: history, sharedState: sharedState, store: store)
+    }
+
+    /// Returns the conversation with this key: one of a user's (`room`), say, whose ids are not unique.
+    public func conversation(
+        key: ThreadKey, history: Transcript? = nil, sharedState: JsonValue? = nil, store: SessionStore? = nil
+    ) throws -> Conversation {
+        let agent = try engine.agent(store: store)
+        guard history != nil || sharedState != nil else {
+            return Conversation(engine: engine, agent: agent, thread: agent.thread(key: key))
+        }
+        let begun = (history ?? Transcript()).json
+        let thread = try agent.threadWithHistory(key: key, history: begun, sharedState: sharedState)
+        return Conversation(engine: engine, agent: agent, thread: thread)
+    }
+
+    /// Continues a stored turn, from what `Turn.rested` or `Turn.suspend` returned, in this process or a later one. The
+    /// result of a deferred call is then passed to `Turn.resolveCall`; the user is asked again for each answer that is
+    /// missing. Messages of the turn's conversation follow it.
+    public func revive(_ snapshot: String) throws -> Turn<String> {
+        let agent = try engine.agent()
+        return Turn(engine, .text, try agent.revive(snapshot: snapshot))
+    }
+
+    /// Revives every unfinished turn of the store that no process drives any more: those that a dead process left, and
+    /// those that were suspended. Call it when the app starts, and as often as needed after that. A turn that is let go
+    /// of is cancelled.
+    public func recover(store: SessionStore? = nil) async throws -> [Recovered] {
+        try await engine.agent(store: store).recover().map { found in
+            Recovered(key: found.key, turn: found.turn.map { Turn(engine, .text, $0) }, error: found.error)
+        }
+    }
+
+    /// Returns the same agent with another model.
+    public func withModel(_ model: Model) -> Agent {
+        Agent(engine: engine.with(model))
+    }
+
+    /// Reports that the app goes to the background; see `DevicePolicy`. It concerns all turns, also later ones.
+    public func enteredBackground() { engine.inform(background: true) }
+
+    /// Reports that the app is in the foreground again.
+    public func enteredForeground() { engine.inform(background: false) }
+
+    /// Reports that the network is gone.
+    public func networkLost() { engine.inform(offline: true) }
+
+    /// Reports that there is a network, or that another one replaced it.
+    public func networkAvailable() { engine.inform(offline: false) }
+
+    private func stream<Output: Sendable>(
+        _ prompt: String, parts: [ContentPart], answer: Answer<Output>, options: RunOptions
+    ) -> Turn<Output> {
+        Turn(engine, answer) {
+            let thread = try engine.once()
+            return (thread, try answer.of(thread.agent).startTurn(prompt, parts, options))
+        }
+    }
+}
+
+/// An unfinished turn of a store.
+public struct Recovered: Sendable {
+    /// The key of the turn, with that of its conversation.
+    public let key: TurnKey
+    /// The turn; nil if it cannot continue.
+    public let turn: Turn<String>?
+    /// Why it cannot: its snapshot cannot be read. It stays unfinished in the store, for a program that can read it, or
+    /// until a message is sent in its conversation.
+    public let error: String?
+}
+
+extension FfiAgent {
+    /// Begins a turn with a message, under the options of the run.
+    func startTurn(_ prompt: String, _ parts: [ContentPart], _ options: RunOptions) throws -> FfiTurn {
+        try startTurn(text: prompt, options: options.made, tools: options.tools, parts: parts)
+    }
+}

@@ -1,0 +1,114 @@
+/// A conversation: what is said in it is in the history of its next turn. `Agent.conversation` makes one.
+///
+/// Conversations of one agent with the same id are the same one. Where none of them is held any more, what this process
+/// remembered is released; what a store has stays there.
+///
+/// A second message while a turn is under way fails as `.busy`, unless `whenBusy` is `.cancel`.
+public final class Conversation: Sendable {
+    /// The conversation's id, with its room and its server: the key that a store has for it.
+    public let key: ThreadKey
+    private let engine: Engine
+    private let agent: FfiAgent
+    private let thread: FfiAgent
+
+    init(engine: Engine, agent: FfiAgent, thread: FfiAgent) {
+        self.engine = engine
+        self.agent = agent
+        self.thread = thread
+        key = thread.threadKey()
+    }
+
+    /// The conversation's id.
+    public var id: String { key.thread }
+
+    /// The conversation as it was after the last turn of this process.
+    public var messages: Transcript { Transcript(json: thread.messages()) }
+
+    /// The state shared with an AG-UI agent, as it was after the last turn of this process.
+    public var sharedState: JsonValue { thread.sharedState() }
+
+    /// Sends a message to the model, and waits for its complete answer; see `Agent.run`.
+    ///
+    /// - Throws: `StepwellError` where the answer is not complete: its `kind` says why. `CancellationError` where the task
+    ///   was cancelled.
+    public func send(
+        _ prompt: String, _ parts: ContentPart..., options: RunOptions = RunOptions()
+    ) async throws -> TurnResult<String> {
+        try Task.checkCancellation()
+        return try await stream(prompt, parts: parts, answer: .text, options: options).result()
+    }
+
+    /// Sends a message, and waits for an answer of the app's type; see `Agent.run`.
+    public func send<Output: DecodableAnywhere & Sendable>(
+        _ prompt: String, _ parts: ContentPart..., generating type: Output.Type, options: RunOptions = RunOptions()
+    ) async throws -> TurnResult<Output> {
+        try Task.checkCancellation()
+        return try await stream(prompt, parts: parts, answer: .decoded(type), options: options).result()
+    }
+
+    /// Sends a message, and returns the turn, which is under way at once.
+    public func stream(
+        _ prompt: String, _ parts: ContentPart..., options: RunOptions = RunOptions()
+    ) -> Turn<String> {
+        stream(prompt, parts: parts, answer: .text, options: options)
+    }
+
+    /// Sends a message for an answer of the app's type, and returns the turn.
+    public func stream<Output: DecodableAnywhere & Sendable>(
+        _ prompt: String, _ parts: ContentPart..., generating type: Output.Type, options: RunOptions = RunOptions()
+    ) -> Turn<Output> {
+        stream(prompt, parts: parts, answer: .decoded(type), options: options)
+    }
+
+    /// Begins a turn with ids and a message that the app makes: with the answers to what an AG-UI agent asked at the end
+    /// of an earlier turn, say.
+    public func stream(_ start: Start) -> Turn<String> {
+        turn(.text) { try $0.start(start: start) }
+    }
+
+    /// Begins a turn that does not follow the last one: it continues the conversation as of the turn `parent`, or is a
+    /// first one. The turns that followed before stay in the store as another branch. Needs a store.
+    public func branch(parent: String?, _ start: Start) -> Turn<String> {
+        turn(.text) { try $0.branch(parent: parent, start: start) }
+    }
+
+    /// Sends another message instead of the one that a stored turn began with: a new branch, from the conversation before
+    /// that turn, which stays. Needs a store.
+    public func resend(turn: String, _ prompt: String, _ parts: ContentPart...) async throws -> Turn<String> {
+        try Task.checkCancellation()
+        return Turn(engine, .text, try await thread.resend(turn: turn, text: prompt, parts: parts), thread: held)
+    }
+
+    /// Cancels the turn under way, if there is one.
+    public func cancel() {
+        thread.cancel()
+    }
+
+    /// Returns the conversation as the store has it: for one that this process has not sent in yet. From then on
+    /// `messages` has it too.
+    @discardableResult
+    public func load() async throws -> Transcript {
+        Transcript(json: try await thread.load())
+    }
+
+    /// Cancels the turn under way, forgets the conversation, and deletes it from the store with all its turns. Returns
+    /// whether the store had it; without a store, false.
+    @discardableResult
+    public func delete() async throws -> Bool {
+        try await agent.deleteThread(key: key)
+    }
+
+    private var held: HeldThread { engine.held(thread, of: agent, key: key) }
+
+    private func stream<Output: Sendable>(
+        _ prompt: String, parts: [ContentPart], answer: Answer<Output>, options: RunOptions
+    ) -> Turn<Output> {
+        turn(answer) { try $0.startTurn(prompt, parts, options) }
+    }
+
+    private func turn<Output: Sendable>(
+        _ answer: Answer<Output>, begin: (FfiAgent) throws -> FfiTurn
+    ) -> Turn<Output> {
+        Turn(engine, answer) { (held, try begin(answer.of(thread))) }
+    }
+}
