@@ -47,7 +47,8 @@ const OF_THE_MODEL: [&str; 7] = [
 ];
 
 /// What a conversation of Swift has, or the run itself, instead of the agent.
-const OF_SWIFTS_CONVERSATION: [&str; 4] = ["history", "output_decoder", "shared_state", "thread_id"];
+const OF_SWIFTS_CONVERSATION: [&str; 4] =
+    ["history", "output_decoder", "shared_state", "thread_id"];
 
 /// Classes of the bindings that Kotlin's and Swift's own classes stand for, or that are internal there.
 const INTERNAL_IN_BOTH: [&str; 5] = ["Agent", "AgentSetup", "Finished", "StoreSetup", "Turn"];
