@@ -102,8 +102,11 @@ public struct Agent: Sendable {
     /// those that were suspended. Call it when the app starts, and as often as needed after that. A turn that is let go
     /// of is cancelled.
     public func recover(store: SessionStore? = nil) async throws -> [Recovered] {
-        try await engine.agent(store: store).recover().map { found in
-            Recovered(key: found.key, turn: found.turn.map { Turn(engine, .text, $0) }, error: found.error)
+        let agent = try engine.agent(store: store)
+        return try await agent.recover().map { found in
+            let thread = engine.held(agent, of: agent, key: found.key.thread)
+            let turn = found.turn.map { Turn(engine, .text, $0, thread: thread) }
+            return Recovered(key: found.key, turn: turn, error: found.error)
         }
     }
 

@@ -356,7 +356,7 @@ public final class Chat {
             isRunning = false
             questions = []
             messages = machine?.messages() ?? messages
-            if let problem = completed.outcome.problem, problem.kind != .stopped { notice(problem.message) }
+            if let problem = completed.outcome.problem, problem.kind != .cancelled { notice(problem.message) }
         default:
             break
         }
