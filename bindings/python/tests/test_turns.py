@@ -182,7 +182,7 @@ async def test_two_users_of_one_agent_are_not_mixed(mock_llm: Start) -> None:
         if not executing(event):
             continue
         refused = await agent.stream("I am Bob")._finish()
-        assert refused.outcome == Failed(Busy(), message="another turn of this thread is under way", transient=False)
+        assert refused.outcome == Failed(Busy(), message="another turn of this conversation is under way", transient=False)
         assert (refused.text, refused.messages, refused.hops) == ("", [], 0)
         with pytest.raises(BusyError, match="when_busy"):
             await agent.send("I am Bob")

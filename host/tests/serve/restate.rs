@@ -59,6 +59,21 @@ impl Restate {
             eprintln!("SKIPPED: set {PROGRAM} to Restate's program");
             return None;
         };
+        for _ in 0..4 {
+            match Self::start_once(&program, name, count).await {
+                Ok(servers) => return Some(servers),
+                // Another program may have taken one of its ports.
+                Err(ended) => eprintln!("Restate ended as it began: {ended}"),
+            }
+        }
+        panic!("Restate does not start")
+    }
+
+    /// Starts the nodes on ports that are free now.
+    ///
+    /// # Errors
+    /// A node has ended: its last words.
+    async fn start_once(program: &Path, name: &str, count: usize) -> Result<Self, String> {
         let name = format!("restate-{name}-{}", std::process::id());
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
         let _ = std::fs::remove_dir_all(&folder);
@@ -72,7 +87,7 @@ impl Restate {
             let ports = [free_port(), free_port()];
             let config = config(&folder, number, &addresses, ports);
             std::fs::write(folder.join("restate.toml"), config).expect("a file");
-            let child = spawn(&program, &folder);
+            let child = spawn(program, &folder);
             nodes.push(Node {
                 folder,
                 child,
@@ -89,16 +104,16 @@ impl Restate {
         }
         let [ingress, admin] = urls.try_into().expect("two");
         let mut servers = Self {
-            program,
+            program: program.to_owned(),
             folder,
             nodes,
             ingress,
             admin,
         };
         for node in 0..count {
-            servers.is_up(node).await;
+            servers.is_up(node).await?;
         }
-        Some(servers)
+        Ok(servers)
     }
 
     /// Returns the number of nodes.
@@ -107,7 +122,10 @@ impl Restate {
     }
 
     /// Waits until a node answers.
-    async fn is_up(&mut self, node: usize) {
+    ///
+    /// # Errors
+    /// The node has ended.
+    async fn is_up(&mut self, node: usize) -> Result<(), String> {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = reqwest::Client::new();
         let node = &mut self.nodes[node];
@@ -120,11 +138,13 @@ impl Restate {
                 answer.is_ok_and(|answer| answer.status().is_success())
             };
             while !answers().await {
-                let ended = node.child.try_wait().expect("its status");
-                assert!(ended.is_none(), "{ended:?}: see {}", node.folder.display());
+                if let Some(ended) = node.child.try_wait().expect("its status") {
+                    return Err(format!("{ended}: see {}", node.folder.display()));
+                }
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
         }
+        Ok(())
     }
 
     /// Waits until it knows a host.
@@ -154,7 +174,7 @@ impl Restate {
     pub(crate) async fn start_again(&mut self, node: usize) {
         let child = spawn(&self.program, &self.nodes[node].folder);
         self.nodes[node].child = child;
-        self.is_up(node).await;
+        self.is_up(node).await.expect("it starts again");
     }
 }
 

@@ -1,6 +1,5 @@
 //! An agent whose client is a function, under a paused clock: what `docs/guides/invariants.md` shows.
 
-use crate::support::IntoChat as _;
 use bytes::Bytes;
 use futures::stream;
 use http::HeaderValue;
@@ -9,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use stepwell_core::dialect::{Dialect, Endpoint};
-use stepwell_io::{Agent, HttpClient, Outcome, Tool};
+use stepwell_io::{Agent, HttpClient, Tool};
 use stepwell_testing::reply::{body, call, media_type, text};
 
 const DIALECT: Dialect = Dialect::OpenAiChat;
@@ -45,12 +44,13 @@ async fn an_hour_of_a_tool_takes_no_time() {
         .client(model(Arc::clone(&requests)))
         .tool(waits, |_| async {
             tokio::time::sleep(Duration::from_secs(3_600)).await;
-            Ok::<_, String>("done")
+            "done"
         })
-        .chat();
+        .build()
+        .expect("an agent");
 
-    let finished = agent.send("Hello").finish().await;
+    let result = agent.run("Hello").await.expect("an answer");
 
-    assert_eq!(finished.outcome, Outcome::Success);
+    assert_eq!(result.output, "Here you are.");
     assert_eq!(requests.load(Ordering::Relaxed), 2);
 }
