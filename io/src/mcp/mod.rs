@@ -7,7 +7,7 @@
 //!
 //! ```no_run
 //! use stepwell_io::mcp::{McpConfig, McpOptions, McpServers};
-//! use stepwell_io::{Agent, provider};
+//! use stepwell_io::{Agent, Model};
 //!
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
 //! let config: McpConfig = r#"{
@@ -19,9 +19,8 @@
 //! .parse()?;
 //! let servers = McpServers::connect(config, McpOptions::default()).await?;
 //!
-//! let endpoint = provider::find("openai")?.endpoint(None, "gpt-4o-mini", None, Some("the key".into()))?;
-//! let agent = Agent::builder(endpoint).tool_source(servers.clone()).build()?;
-//! agent.send("What time is it in Bergen?").finish().await;
+//! let agent = Agent::builder(Model::openai("gpt-5-mini")).tool_source(servers.clone()).build()?;
+//! println!("{}", agent.run("What time is it in Bergen?").await?.output);
 //! servers.close().await;
 //! # Ok(())
 //! # }
