@@ -10,6 +10,18 @@ use stepwell_io::{
     AgentBuilder, Event, Finished, HttpClient, Interrupt, Outcome, ResumeEntry, RunEvent, Tool,
     TurnEvents,
 };
+use uuid::Uuid;
+
+/// Begins a conversation that no other test has: the backends keep what was said by its id.
+trait IntoOwnChat {
+    fn own_chat(self) -> Chat;
+}
+
+impl IntoOwnChat for AgentBuilder {
+    fn own_chat(self) -> Chat {
+        self.chat().thread(Uuid::new_v4().to_string())
+    }
+}
 
 /// The events of a turn, and how it ended.
 async fn watch(mut turn: TurnEvents) -> (Vec<RunEvent>, Finished) {
@@ -60,11 +72,11 @@ fn with_tools(agent: AgentBuilder) -> Chat {
         .tool(tool("battery"), |_| async {
             Err::<String, _>("no battery")
         })
-        .chat()
+        .own_chat()
 }
 
 pub(crate) async fn text_arrives_and_the_thread_continues(backend: &Backend) {
-    let agent = backend.agent().chat();
+    let agent = backend.agent().own_chat();
     let (_, finished) = ask(&agent, "hello").await;
     assert_eq!(finished.outcome, Outcome::Success);
     assert_eq!(last_text(&finished), "Hello there.");
@@ -135,7 +147,7 @@ pub(crate) async fn tools_of_both_in_one_run(backend: &Backend) {
 }
 
 pub(crate) async fn reasoning_is_shown_and_taken_back(backend: &Backend) {
-    let agent = backend.agent().chat();
+    let agent = backend.agent().own_chat();
     let (events, finished) = ask(&agent, "think").await;
     assert_eq!(finished.outcome, Outcome::Success);
     let thought: String = events
@@ -152,7 +164,7 @@ pub(crate) async fn reasoning_is_shown_and_taken_back(backend: &Backend) {
 }
 
 pub(crate) async fn sealed_reasoning_is_kept(backend: &Backend) {
-    let agent = backend.agent().chat();
+    let agent = backend.agent().own_chat();
     let (_, finished) = ask(&agent, "think").await;
     let messages = serde_json::to_value(finished.transcript.messages()).expect("JSON");
     let reasoning = messages.as_array().expect("messages").iter();
@@ -165,7 +177,7 @@ pub(crate) async fn sealed_reasoning_is_kept(backend: &Backend) {
 }
 
 pub(crate) async fn the_shared_state_follows_its_deltas(backend: &Backend) {
-    let agent = backend.agent().chat();
+    let agent = backend.agent().own_chat();
     let (_, finished) = ask(&agent, "change").await;
     assert_eq!(finished.outcome, Outcome::Success);
     let state = json!({ "colour": "blue", "sizes": [1, 2] });
@@ -215,7 +227,7 @@ async fn goes_on(turn: TurnEvents) {
 }
 
 pub(crate) async fn an_answered_question_continues_the_turn(backend: &Backend) {
-    let agent = backend.agent().chat();
+    let agent = backend.agent().own_chat();
     let (turn, interrupts) = asked(&agent, "delete").await;
     assert_eq!(interrupts.len(), 2, "{interrupts:#?}");
     turn.resume(answers(&interrupts))
@@ -236,11 +248,11 @@ pub(crate) async fn one_question_is_answered_after_a_restart(backend: &Backend) 
 }
 
 async fn restarted_while_asked(backend: &Backend, word: &str) {
-    let agent = backend.agent().chat();
+    let agent = backend.agent().own_chat();
     let (turn, interrupts) = asked(&agent, word).await;
     let stored = turn.suspend().await.expect("it rests");
     drop(agent);
-    let agent = backend.agent().chat();
+    let agent = backend.agent().own_chat();
     let turn = agent.revive(&stored).expect("it can be read");
     turn.resume(answers(&interrupts))
         .await
@@ -249,7 +261,7 @@ async fn restarted_while_asked(backend: &Backend, word: &str) {
 }
 
 pub(crate) async fn its_error_is_the_turns(backend: &Backend) {
-    let agent = backend.agent().chat();
+    let agent = backend.agent().own_chat();
     let (_, finished) = ask(&agent, "fail").await;
     let Outcome::Failed { failure } = &finished.outcome else {
         panic!("{:?}", finished.outcome);
@@ -264,7 +276,7 @@ pub(crate) async fn its_error_is_the_turns(backend: &Backend) {
 }
 
 pub(crate) async fn a_cancelled_turn_is_cancelled_there(backend: &Backend) {
-    let agent = backend.agent().chat();
+    let agent = backend.agent().own_chat();
     let mut turn = agent.send("wait");
     loop {
         let event = turn.next().await.expect("the turn goes on");
@@ -297,6 +309,6 @@ pub(crate) async fn what_it_asks_by_a_call_is_answered_by_a_tool(backend: &Backe
         let accepted = call.arguments.value["path"] == "a.txt";
         Ok::<_, std::io::Error>(json!({ "accepted": accepted }).to_string())
     };
-    let agent = backend.agent().tool(tool("delete_file"), leave).chat();
+    let agent = backend.agent().tool(tool("delete_file"), leave).own_chat();
     goes_on(agent.send("delete")).await;
 }
