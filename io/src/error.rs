@@ -6,7 +6,6 @@ use crate::model::ModelError;
 use crate::store::StoreError;
 use crate::turn::finished::Finished;
 use crate::turn::handle::TurnError;
-use std::borrow::Cow;
 use std::error::Error as StdError;
 use std::fmt;
 use std::sync::Arc;
@@ -42,7 +41,6 @@ pub struct Error(Arc<Inner>);
 struct Inner {
     kind: ErrorKind,
     message: String,
-    advice: Cow<'static, str>,
     provider: Option<String>,
     status: Option<u16>,
     is_retryable: bool,
@@ -50,43 +48,46 @@ struct Inner {
     result: Option<Box<TurnResult<()>>>,
 }
 
-impl Error {
+impl Inner {
     fn new(kind: ErrorKind, message: String) -> Self {
-        Self(Arc::new(Inner {
+        Self {
             kind,
             message,
-            advice: Cow::Borrowed(kind.advice()),
             provider: None,
             status: None,
             is_retryable: false,
             source: None,
             result: None,
-        }))
+        }
     }
+}
 
+impl From<Inner> for Error {
+    fn from(inner: Inner) -> Self {
+        Self(Arc::new(inner))
+    }
+}
+
+impl Error {
     pub(crate) fn of_source(
         kind: ErrorKind,
         source: impl StdError + Send + Sync + 'static,
     ) -> Self {
-        Self(Arc::new(Inner {
-            kind,
-            message: source.to_string(),
-            advice: Cow::Borrowed(kind.advice()),
-            provider: None,
-            status: None,
+        let message = source.to_string();
+        Self::from(Inner {
             is_retryable: kind == ErrorKind::Store,
             source: Some(Box::new(source)),
-            result: None,
-        }))
+            ..Inner::new(kind, message)
+        })
     }
 
     /// Returns the error of a program that uses the library in a way that cannot work.
     pub(crate) fn misuse(message: &str) -> Self {
-        Self::new(ErrorKind::Misuse, message.to_owned())
+        Inner::new(ErrorKind::Misuse, message.to_owned()).into()
     }
 
-    /// Returns the error of a turn that has no complete answer.
-    pub(crate) fn of_end(end: Finished) -> Self {
+    /// Returns the error of a turn that has no complete answer, from this provider.
+    pub(crate) fn of_end(end: Finished, provider: &str) -> Self {
         let Some(problem) = end.outcome.problem() else {
             return Self::misuse("the turn has succeeded");
         };
@@ -96,30 +97,24 @@ impl Error {
             Outcome::LimitReached { limit } => Some(Box::new(limit.clone())),
             _ => None,
         };
-        Self(Arc::new(Inner {
-            kind: problem.kind,
-            message: problem.message,
-            advice: Cow::Borrowed(problem.advice),
-            provider: end.usage.provider.clone(),
+        Self::from(Inner {
+            provider: Some(provider.to_owned()),
             status: problem.status,
             is_retryable: problem.is_retryable,
             source,
             result: Some(Box::new(TurnResult::without_answer(end))),
-        }))
+            ..Inner::new(problem.kind, problem.message)
+        })
     }
 
     /// Returns the error of an answer that cannot be read as the app's type, though it was decoded before.
-    pub(crate) fn unreadable(reason: &str, end: Finished) -> Self {
-        Self(Arc::new(Inner {
-            kind: ErrorKind::OutputInvalid,
-            message: format!("the answer cannot be read as the type that was asked for: {reason}"),
-            advice: Cow::Borrowed(ErrorKind::OutputInvalid.advice()),
-            provider: None,
-            status: None,
-            is_retryable: false,
-            source: None,
+    pub(crate) fn unreadable(end: Finished, provider: &str) -> Self {
+        let message = "the answer cannot be read as the type that was asked for".to_owned();
+        Self::from(Inner {
+            provider: Some(provider.to_owned()),
             result: Some(Box::new(TurnResult::without_answer(end))),
-        }))
+            ..Inner::new(ErrorKind::OutputInvalid, message)
+        })
     }
 
     /// Returns the kind, for the app to act on.
@@ -136,8 +131,8 @@ impl Error {
 
     /// Returns the advice on what to do.
     #[must_use]
-    pub fn advice(&self) -> &str {
-        &self.0.advice
+    pub fn advice(&self) -> &'static str {
+        self.0.kind.advice()
     }
 
     /// Returns the provider's name, if it is known.
@@ -167,7 +162,7 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ({})", self.0.message, self.0.advice)
+        write!(f, "{} ({})", self.0.message, self.advice())
     }
 }
 

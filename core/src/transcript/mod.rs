@@ -103,6 +103,12 @@ impl From<Stored> for Transcript {
     }
 }
 
+impl From<Vec<Message>> for Transcript {
+    fn from(messages: Vec<Message>) -> Self {
+        Self::new(messages)
+    }
+}
+
 impl Default for Transcript {
     fn default() -> Self {
         Self::new(Vec::new())

@@ -67,7 +67,7 @@ impl<T: Output> Agent<(), T> {
         }
         let recovered = begun.into_iter().map(|(runner, key, begin)| Recovered {
             key,
-            turn: begin.map(|begin| Turn::new(runner.begin_if_free(begin, WhenBusy::Fail))),
+            turn: begin.map(|begin| Turn::begin(&runner, begin, WhenBusy::Fail)),
         });
         Ok(recovered.collect())
     }
@@ -94,7 +94,7 @@ impl<T: Output> Agent<(), T> {
         let runner = self.parts.on(unfinished.key.thread.clone());
         Ok(begin.map(|begin| Recovered {
             key: unfinished.key.clone(),
-            turn: begin.map(|begin| Turn::new(runner.begin_if_free(begin, WhenBusy::Fail))),
+            turn: begin.map(|begin| Turn::begin(&runner, begin, WhenBusy::Fail)),
         }))
     }
 

@@ -80,7 +80,7 @@ impl<T: Output> Agent<(), T> {
             run: Box::new(run),
             setup,
         };
-        Ok(Turn::new(runner.begin_if_free(begin, WhenBusy::Fail)))
+        Ok(Turn::begin(&runner, begin, WhenBusy::Fail))
     }
 
     /// Continues a turn that the program itself has [claimed](crate::store::Store::claim) in the agent's

@@ -30,10 +30,10 @@ impl<T> fmt::Debug for TurnResult<T> {
 
 impl<T: Output> TurnResult<T> {
     /// Reads the answer of a turn that has succeeded.
-    pub(crate) fn of_end(end: Finished) -> Result<Self, Box<(String, Finished)>> {
+    pub(crate) fn of_end(end: Finished) -> Result<Self, Box<Finished>> {
         match T::of_end(&end) {
             Ok(output) => Ok(Self { output, end }),
-            Err(reason) => Err(Box::new((reason, end))),
+            Err(_) => Err(Box::new(end)),
         }
     }
 }

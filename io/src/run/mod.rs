@@ -392,7 +392,7 @@ impl NewRun {
             runner.set_history(history);
         }
         let begin = Begin::Start(Box::new(start), from, handlers);
-        Turn::new(runner.begin_if_free(begin, when_busy))
+        Turn::begin(&runner, begin, when_busy)
     }
 
     /// Returns why the turn cannot begin.

@@ -4,6 +4,9 @@ use crate::answer::output::Output;
 use crate::answer::result::TurnResult;
 use crate::answer::update::Update;
 use crate::error::Error;
+use crate::start::begin::Begin;
+use crate::start::runner::Runner;
+use crate::start::when_busy::WhenBusy;
 use crate::turn::events::TurnEvents;
 use crate::turn::finished::Finished;
 use crate::turn::handle::{TurnError, TurnHandle};
@@ -45,6 +48,8 @@ use stepwell_core::tool::ToolResult;
 pub struct Turn<T = String> {
     state: TurnState,
     handle: TurnHandle,
+    /// The provider that answers.
+    provider: String,
     output: PhantomData<fn() -> T>,
 }
 
@@ -70,8 +75,11 @@ impl<T> fmt::Debug for Turn<T> {
 }
 
 impl<T> Turn<T> {
-    pub(crate) fn new(events: TurnEvents) -> Self {
+    /// Begins or continues a turn.
+    pub(crate) fn begin(runner: &Runner, begin: Begin, when_busy: WhenBusy) -> Self {
+        let events = runner.begin_if_free(begin, when_busy);
         Self {
+            provider: runner.config().endpoint.provider.clone(),
             handle: events.handle(),
             state: TurnState::UnderWay(events),
             output: PhantomData,
@@ -86,6 +94,7 @@ impl<T> Turn<T> {
             },
         });
         Self {
+            provider: String::new(),
             handle: events.handle(),
             state: TurnState::Ended {
                 end: Box::new(Err(error)),
@@ -214,11 +223,8 @@ impl<T: Output> Turn<T> {
             TurnState::Taken => Err(Error::misuse("the turn has no result any more")),
         }?;
         match end.outcome.problem() {
-            Some(_) => Err(Error::of_end(end)),
-            None => TurnResult::of_end(end).map_err(|unread| {
-                let (reason, end) = *unread;
-                Error::unreadable(&reason, end)
-            }),
+            Some(_) => Err(Error::of_end(end, &self.provider)),
+            None => TurnResult::of_end(end).map_err(|end| Error::unreadable(*end, &self.provider)),
         }
     }
 }
@@ -247,7 +253,7 @@ impl<T> Stream for Turn<T> {
                     let has_failed = end.outcome.problem().is_some();
                     self.state = TurnState::Ended {
                         end: Box::new(match has_failed {
-                            true => Err(Error::of_end(end)),
+                            true => Err(Error::of_end(end, &self.provider)),
                             false => Ok(end),
                         }),
                         is_reported: false,

@@ -28,6 +28,7 @@ async fn the_kind_follows_from_the_refusal() {
         let error = refused(status).await;
         assert_eq!(error.kind(), kind, "{status}");
         assert_eq!(error.status(), Some(status));
+        assert_eq!(error.provider(), Some("openai-compatible"));
         assert_eq!(error.is_retryable(), is_retryable, "{status}");
         assert_eq!(error.advice(), kind.advice());
         let source = error.source().and_then(|source| source.downcast_ref());
