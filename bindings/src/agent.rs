@@ -1,41 +1,61 @@
+//! An agent: the definition of a model, its instructions and its tools.
+
 use crate::config::{OutputType, RunConfig, TurnOptions};
 use crate::error::StepwellError;
 use crate::json_value::JsonValue;
 use crate::language::http_client;
-use crate::listener::Listener;
 use crate::machine::{Start, transcript};
-use crate::media::{ContentPart, content};
 use crate::output::{Decoding, OutputDecoder};
 use crate::registry::{RegistryEvent, RunRegistry};
 use crate::runtime::{on_runtime, runtime};
 use crate::setup::AgentSetup;
 use crate::store::{SessionStore, TurnKey};
 use crate::task::{Runner, TaskRunner};
-use crate::thread_key::ThreadKey;
 use crate::tool::{AgentTool, Handler};
 use crate::trace;
 use crate::transport;
-use crate::turn::{Finished, Turn, batch, finish};
+use crate::turn::Turn;
 use serde_json::Value;
 use std::sync::Arc;
-use stepwell_core::RunId;
-use stepwell_core::registry;
-use stepwell_io::{Caller, Conversation, Device, HttpClient, Run, TurnCode, WhenBusy};
+use stepwell_core::run;
+use stepwell_io::{Caller, Device, HttpClient, Run, TurnCode, WhenBusy};
 
-/// A conversation with a model and the app's tools, which does its own network IO. All work is done on Stepwell's own
-/// threads. Each user and each conversation has a thread, which `thread` returns.
+/// The definition of a model, its instructions and its tools, which does its own network IO. It remembers nothing: users
+/// and threads share it. All work is done on Stepwell's own threads.
 #[derive(Debug, uniffi::Object)]
 pub struct Agent {
-    agent: stepwell_io::Agent<(), Value>,
-    conversation: Conversation<Value>,
+    handle: Handle,
     device: Device,
+    /// Whether the app made this agent, instead of getting it from another agent.
+    is_first: bool,
+}
+
+/// An agent, and for whom it begins turns.
+#[derive(Clone, Debug)]
+pub(crate) struct Handle {
+    agent: stepwell_io::Agent<(), Value>,
     when_busy: WhenBusy,
     /// Whether the code of its turns' tools belongs to runners.
     is_for_runners: bool,
-    /// Whether the app made this agent, instead of getting it from another agent.
-    is_first: bool,
     /// The caller that the agent begins turns for.
     caller: Option<Caller>,
+}
+
+/// Which of the app's code a runner calls. What is not named here is the agent's own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, uniffi::Record)]
+pub struct RunnerDuties {
+    /// The runner sends the requests.
+    #[uniffi(default = false)]
+    pub sends_requests: bool,
+    /// The runner makes each turn's instructions.
+    #[uniffi(default = false)]
+    pub makes_instructions: bool,
+    /// The runner asks the user for approvals. Otherwise they wait, and are listed by `Turn.pending`.
+    #[uniffi(default = false)]
+    pub asks_approvals: bool,
+    /// The runner asks the user the questions of tools. Otherwise they wait, and are listed by `Turn.pending`.
+    #[uniffi(default = false)]
+    pub asks_questions: bool,
 }
 
 #[uniffi::export]
@@ -64,37 +84,35 @@ impl Agent {
         build(setup, config, http_client()?)
     }
 
-    /// Returns an agent for the same conversations, whose turns this runner carries out. `store` reaches the agent's
-    /// store from there, where the store is code of the app. With `sends_requests` the runner also sends the requests,
-    /// and with `makes_instructions` it makes each turn's instructions.
-    #[uniffi::method(default(store = None, sends_requests = false, makes_instructions = false))]
+    /// Returns an agent with the same conversations, whose turns this runner carries out. `store` reaches the agent's
+    /// store from there, where the store is code of the app.
+    #[uniffi::method(default(store = None, duties))]
     pub fn with_runner(
         &self,
         runner: Arc<dyn TaskRunner>,
+        duties: RunnerDuties,
         store: Option<Arc<SessionStore>>,
-        sends_requests: bool,
-        makes_instructions: bool,
     ) -> Arc<Self> {
-        let makes_instructions = makes_instructions.then(|| Runner(Arc::clone(&runner)));
-        let agent = self.agent.with_code(TurnCode {
-            client: sends_requests.then(|| transport::client_of(Arc::clone(&runner))),
+        let of = |is_its_duty: bool| is_its_duty.then(|| Runner(Arc::clone(&runner)));
+        let agent = self.handle.agent.with_code(TurnCode {
+            client: (duties.sends_requests).then(|| transport::client_of(Arc::clone(&runner))),
             tools: Arc::new(Runner(Arc::clone(&runner))),
-            approver: Arc::new(Runner(Arc::clone(&runner))),
+            approver: of(duties.asks_approvals).map(|runner| Arc::new(runner) as _),
+            answerer: of(duties.asks_questions).map(|runner| Arc::new(runner) as _),
             run_source: Some(Arc::new(Runner(Arc::clone(&runner)))),
             credentials: Some(Arc::new(Runner(Arc::clone(&runner)))),
             hooks: Some(Arc::new(Runner(Arc::clone(&runner)))),
-            instructions: makes_instructions.map(|runner| Arc::new(runner) as _),
+            instructions: of(duties.makes_instructions).map(|runner| Arc::new(runner) as _),
             trimmer: Some(Arc::new(Runner(Arc::clone(&runner)))),
             decoder: Some(Arc::new(Runner(runner))),
             store: store.map(|store| store.inner()),
         });
-        Arc::new(Self {
-            is_for_runners: true,
-            ..self.with_agent(agent)
-        })
+        let mut handle = self.handle.with_agent(agent);
+        handle.is_for_runners = true;
+        self.with_handle(handle)
     }
 
-    /// Returns an agent for the same conversations, whose turns have answers of this type. `decoder` decodes the
+    /// Returns an agent with the same conversations, whose turns have answers of this type. `decoder` decodes the
     /// answers; without it the agent's own decoder does, if `OutputType.decoded_by_host` says so.
     #[uniffi::method(default(decoder = None))]
     pub fn with_output(
@@ -103,173 +121,72 @@ impl Agent {
         decoder: Option<Arc<dyn OutputDecoder>>,
     ) -> Result<Arc<Self>, StepwellError> {
         let code = |app| Arc::new(Decoding(app)) as Arc<dyn stepwell_io::OutputDecoder>;
-        let agent = self
-            .agent
-            .with_output_type(output.into_core()?, decoder.map(code));
-        Ok(Arc::new(self.with_agent(agent)))
+        let agent = &self.handle.agent;
+        let agent = agent.with_output_type(output.into_core()?, decoder.map(code));
+        Ok(self.with_handle(self.handle.with_agent(agent)))
     }
 
-    /// Sends a message to the model, and returns the turn to take events from. If another turn of the thread is under
-    /// way, the call fails at once as busy, unless `when_busy` says otherwise. `options` override the agent's options
-    /// for this turn, and `tools` are offered in addition to the agent's tools. `parts` follow the text, in order:
-    /// media, and texts between them. With parts, an empty text is left out.
-    #[uniffi::method(default(tools = [], parts = [], options))]
-    pub fn start_turn(
+    /// Returns an agent of the same definition whose conversations are kept in this store.
+    pub fn with_store(&self, store: Arc<SessionStore>) -> Arc<Self> {
+        let agent = self.handle.agent.with_store(store.inner());
+        self.with_handle(self.handle.with_agent(agent))
+    }
+
+    /// Starts one turn that remembers nothing and is kept in no store. It continues `history`, a JSON array of AG-UI
+    /// messages, and the state shared with an AG-UI agent, any JSON, if they are there. If the app shows nobody the
+    /// turn, `is_answerable` is false: what would wait for the user is denied then.
+    #[uniffi::method(default(tools = [], history = None, shared_state = None, is_answerable = true))]
+    pub fn start(
         &self,
-        text: String,
-        options: TurnOptions,
-        tools: Vec<AgentTool>,
-        parts: Vec<ContentPart>,
-    ) -> Result<Arc<Turn>, StepwellError> {
-        let run = self.conversation.send(content(text, parts)?);
-        self.send(run, options, tools)
-    }
-
-    /// Starts a turn with ids and a message that the app makes: one that is more than text, say, or one with the
-    /// answers to what an AG-UI agent asked at the end of an earlier turn. If another turn of the thread is under way,
-    /// the call fails at once as busy.
-    #[uniffi::method(default(tools = []))]
-    pub fn start(&self, start: Start, tools: Vec<AgentTool>) -> Result<Arc<Turn>, StepwellError> {
-        let (run, options) = self.begun(start)?;
-        self.send(run, options, tools)
-    }
-
-    /// Starts a turn that does not follow the thread's last turn: one that follows `parent`, or a first one. The turn
-    /// continues the conversation as of `parent`, and the turns that followed `parent` before stay in the store as
-    /// another branch. Needs an agent with a store: otherwise the turn fails at once.
-    #[uniffi::method(default(tools = []))]
-    pub fn branch(
-        &self,
-        parent: Option<String>,
         start: Start,
         tools: Vec<AgentTool>,
+        history: Option<JsonValue>,
+        shared_state: Option<JsonValue>,
+        is_answerable: bool,
     ) -> Result<Arc<Turn>, StepwellError> {
-        let (run, options) = self.begun(start)?;
-        self.send(run.after(parent.map(RunId::from)), options, tools)
+        let history = transcript(history, shared_state)?;
+        let (start, options) = core_start(start, &self.handle)?;
+        let mut run = self.handle.agent.start(start).history(history);
+        if !is_answerable {
+            run = run.out_of_reach();
+        }
+        self.handle.begin(run, options, tools)
     }
 
     /// Continues a stored turn, from what `Turn.rested` or `Turn.suspend` returned, in this process or a later one. The
-    /// result of a deferred call is then passed to `Turn.finish_call`; the user is asked again for each answer that is
-    /// missing. The turn's thread is that of the snapshot.
-    pub fn revive(&self, snapshot: &str) -> Result<Arc<Turn>, StepwellError> {
+    /// result of a deferred call is then passed to `Turn.resolve_call`; the user is asked again for each answer that is
+    /// missing. The turn's conversation is that of the snapshot, in `room` of `server`.
+    #[uniffi::method(default(server = "", room = ""))]
+    pub fn revive(
+        &self,
+        snapshot: &str,
+        server: &str,
+        room: &str,
+    ) -> Result<Arc<Turn>, StepwellError> {
         let runtime = runtime()?;
         let _entered = runtime.enter();
-        let key = self.conversation.key();
-        let revive = || self.agent.revive_in(&key.server, &key.room, snapshot);
-        let revived = match &self.caller {
+        let revive = || self.handle.agent.revive_in(server, room, snapshot);
+        let revived = match &self.handle.caller {
             Some(caller) => caller.begin(revive),
             None => revive(),
         };
         Ok(Turn::new(revived?.into_events()))
     }
 
-    /// Sends another message instead of the one that a stored turn began with: a new branch of the thread, from the
-    /// conversation before that turn, which stays. Needs an agent with a store. `parts` are as for `start_turn`.
-    #[uniffi::method(default(parts = []))]
-    pub async fn resend(
-        &self,
-        turn: String,
-        text: String,
-        parts: Vec<ContentPart>,
-    ) -> Result<Arc<Turn>, StepwellError> {
-        let (conversation, when_busy) = (self.conversation.clone(), self.when_busy);
-        let content = content(text, parts)?;
-        let work = async move {
-            let run = conversation.resend(&turn.into(), content).await?;
-            Ok(Turn::new(run.when_busy(when_busy).stream().into_events()))
-        };
-        on_runtime(self.for_caller(work)).await
-    }
-
-    /// Revives every unfinished turn of the store that no process drives any more, each on its own thread: turns that a
-    /// dead process left, and turns that were suspended. Call it when the app starts, and as often as needed after
-    /// that; turns that are under way are left alone.
+    /// Revives every unfinished turn of the store that no process drives any more, each on its own conversation: turns
+    /// that a dead process left, and turns that were suspended. Call it when the app starts, and as often as needed
+    /// after that; turns that are under way are left alone.
     pub async fn recover(&self) -> Result<Vec<Recovered>, StepwellError> {
-        let agent = self.agent.clone();
+        let agent = self.handle.agent.clone();
         let work = async move {
             let recovered = agent.recover().await?;
             Ok(recovered.into_iter().map(Into::into).collect())
         };
-        on_runtime(self.for_caller(work)).await
-    }
-
-    /// Returns the conversation with this key, or a new one, with the same model, tools and store.
-    pub fn thread(&self, key: ThreadKey) -> Arc<Self> {
-        let conversation = self.agent.conversation(registry::ThreadKey::from(key));
-        Arc::new(self.on(conversation))
-    }
-
-    /// Returns the conversation as `thread` does; a new one begins with an earlier conversation: a JSON array of AG-UI
-    /// messages, oldest first, and the state shared with an AG-UI agent, any JSON.
-    #[uniffi::method(default(shared_state = None))]
-    pub fn thread_with_history(
-        &self,
-        key: ThreadKey,
-        history: JsonValue,
-        shared_state: Option<JsonValue>,
-    ) -> Result<Arc<Self>, StepwellError> {
-        let history = transcript(Some(history), shared_state)?;
-        let conversation = self.agent.conversation(registry::ThreadKey::from(key));
-        Ok(Arc::new(self.on(conversation.with_history(history))))
-    }
-
-    /// Cancels the thread's turn, if one is under way, and forgets its conversation; what a store has of the thread
-    /// stays there. Stop using an `Agent` of the thread that is still held.
-    pub fn forget_thread(&self, key: ThreadKey) {
-        let key = registry::ThreadKey::from(key);
-        self.agent.conversation(key).forget();
-    }
-
-    /// Cancels the thread's turn, if one is under way, forgets its conversation, and deletes the thread from the store
-    /// with all its turns. Returns whether the store had the thread; without a store, `false`.
-    pub async fn delete_thread(&self, key: ThreadKey) -> Result<bool, StepwellError> {
-        let key = registry::ThreadKey::from(key);
-        let conversation = self.agent.conversation(key);
-        on_runtime(async move { Ok(conversation.delete().await?) }).await
-    }
-
-    /// Sends a message to the model, reports to the listener what happens, and waits for the end. Abandoning the call
-    /// cancels the turn.
-    pub async fn send_to_listener(
-        &self,
-        text: String,
-        listener: Arc<dyn Listener>,
-    ) -> Result<Finished, StepwellError> {
-        let mut turn = {
-            let _entered = runtime()?.enter();
-            let run = self.conversation.send(text).when_busy(self.when_busy);
-            self.within_the_caller(|| run.stream().into_events())
-        };
-        let work = async move {
-            loop {
-                let events = batch(&mut turn).await;
-                if events.is_empty() {
-                    return finish(turn).await;
-                }
-                let listener = Arc::clone(&listener);
-                // The listener's code may block, and does in languages with a global lock.
-                let told = tokio::task::spawn_blocking(move || listener.on_events(events)).await;
-                match told {
-                    Ok(Ok(())) => {}
-                    Ok(Err(error)) => {
-                        tracing::warn!(target: "stepwell", %error, "the listener failed");
-                    }
-                    Err(error) => {
-                        tracing::warn!(target: "stepwell", %error, "the listener broke off");
-                    }
-                }
-            }
-        };
-        on_runtime(work).await
-    }
-
-    /// Cancels the turn under way, if there is one.
-    pub fn cancel(&self) {
-        self.conversation.cancel();
+        on_runtime(self.handle.scope(work)).await
     }
 
     /// Reports that the app goes to the background; see `DevicePolicy`. Like the following three calls, this one
-    /// applies to the turn under way and to later turns.
+    /// applies to the turns under way and to later turns.
     pub fn entered_background(&self) {
         self.device.entered_background();
     }
@@ -289,103 +206,63 @@ impl Agent {
         self.device.network_available();
     }
 
-    /// The conversation's id.
-    pub fn thread_id(&self) -> String {
-        self.conversation.id().to_string()
-    }
-
-    /// The registry of this agent and of those that `thread` returned: which threads have a turn under way, what the
-    /// user looks at, and what is unread. Report with `look_at` what the user looks at. The registry's runs are the
-    /// agent's turns: only the agent should register, complete and remove them.
+    /// The registry of the agent's conversations: which have a turn under way, what the user looks at, and what is
+    /// unread. Report with `look_at` what the user looks at. The registry's runs are the agent's turns: only the agent
+    /// should register, complete and remove them.
     pub fn registry(&self) -> Arc<RunRegistry> {
-        RunRegistry::of(self.agent.registry().clone())
+        RunRegistry::of(self.handle.agent.registry().clone())
     }
 
-    /// Waits for the next event of the turns of all threads: a turn began, continued with another hop, or ended; a
-    /// thread is unread. Each event goes to one caller only, of this method or of the registry's `take_events`.
+    /// Waits for the next event of the turns of all conversations: a turn began, continued with another hop, or ended; a
+    /// conversation is unread. Each event goes to one caller only, of this method or of the registry's `take_events`.
     pub async fn next_registry_event(&self) -> Result<RegistryEvent, StepwellError> {
-        let agent = self.agent.clone();
+        let agent = self.handle.agent.clone();
         on_runtime(async move { Ok(agent.next_registry_event().await.into()) }).await
-    }
-
-    /// The conversation's id, with its room and server.
-    pub fn thread_key(&self) -> ThreadKey {
-        self.conversation.key().clone().into()
-    }
-
-    /// Returns the thread's conversation as the store has it: a JSON array of AG-UI messages, oldest first. Use it for
-    /// a thread that this process has not sent on yet; from then on `messages` returns the conversation too, as it does
-    /// without a store.
-    pub async fn load(&self) -> Result<JsonValue, StepwellError> {
-        let conversation = self.conversation.clone();
-        on_runtime(async move { Ok(JsonValue::of(&conversation.load().await?.messages())) }).await
-    }
-
-    /// The conversation as it was after the last turn of this process: a JSON array of AG-UI messages, oldest first.
-    pub fn messages(&self) -> JsonValue {
-        JsonValue::of(&self.conversation.transcript().messages())
-    }
-
-    /// The state shared with an AG-UI agent, as it was after the last turn of this process: any JSON.
-    pub fn shared_state(&self) -> JsonValue {
-        JsonValue::of(self.conversation.transcript().shared_state())
-    }
-
-    /// Returns all that the model said since the user's last message, as it was shown.
-    pub fn text(&self) -> String {
-        let shown_as = self.agent.config().text;
-        shown_as.shown(&self.conversation.transcript())
     }
 }
 
 impl Agent {
     pub(crate) fn inner(&self) -> &stepwell_io::Agent<(), Value> {
-        &self.agent
+        &self.handle.agent
     }
 
-    pub(crate) fn key(&self) -> &registry::ThreadKey {
-        self.conversation.key()
+    pub(crate) fn handle(&self) -> &Handle {
+        &self.handle
     }
 
-    /// Returns the agent for another conversation.
-    fn on(&self, conversation: Conversation<Value>) -> Self {
-        Self {
-            agent: self.agent.clone(),
-            conversation,
+    fn with_handle(&self, handle: Handle) -> Arc<Self> {
+        Arc::new(Self {
+            handle,
             device: self.device.clone(),
-            when_busy: self.when_busy,
-            is_for_runners: self.is_for_runners,
             is_first: false,
-            caller: self.caller.clone(),
-        }
+        })
     }
 
-    /// Returns another agent for the same conversation.
-    fn with_agent(&self, agent: stepwell_io::Agent<(), Value>) -> Self {
-        Self {
-            conversation: agent.conversation(self.conversation.key().clone()),
-            agent,
-            ..self.on(self.conversation.clone())
-        }
-    }
-
-    pub(crate) fn of_caller(&self, caller: Caller) -> Self {
-        Self {
-            caller: Some(caller),
-            ..self.on(self.conversation.clone())
-        }
+    pub(crate) fn of_caller(&self, caller: Caller) -> Arc<Self> {
+        let mut handle = self.handle.clone();
+        handle.caller = Some(caller);
+        self.with_handle(handle)
     }
 
     pub(crate) fn caller(&self) -> Option<Caller> {
-        self.caller.clone()
+        self.handle.caller.clone()
     }
 
     pub(crate) const fn is_first(&self) -> bool {
         self.is_first
     }
+}
+
+impl Handle {
+    fn with_agent(&self, agent: stepwell_io::Agent<(), Value>) -> Self {
+        Self {
+            agent,
+            ..self.clone()
+        }
+    }
 
     /// Does work that begins turns, on behalf of the caller.
-    fn for_caller<F: Future>(&self, work: F) -> impl Future<Output = F::Output> + use<F> {
+    pub(crate) fn scope<F: Future>(&self, work: F) -> impl Future<Output = F::Output> + use<F> {
         let caller = self.caller.clone();
         async move {
             match caller {
@@ -396,22 +273,7 @@ impl Agent {
     }
 
     /// Begins a turn for the caller, and as a part of the app's own span.
-    fn within_the_caller<T>(&self, begin: impl FnOnce() -> T) -> T {
-        let begin = || trace::within_the_apps_span(begin);
-        match &self.caller {
-            Some(caller) => caller.begin(begin),
-            None => begin(),
-        }
-    }
-
-    /// Returns a run that has not begun, and its options.
-    fn begun(&self, mut start: Start) -> Result<(Run<Value>, TurnOptions), StepwellError> {
-        let options = std::mem::take(&mut start.options);
-        let start = start.into_core(self.agent.config())?;
-        Ok((self.conversation.start(start), options))
-    }
-
-    fn send(
+    pub(crate) fn begin(
         &self,
         run: Run<Value>,
         options: TurnOptions,
@@ -438,10 +300,21 @@ impl Agent {
         let runtime = runtime()?;
         let _entered = runtime.enter();
         let run = run.checked()?;
-        Ok(Turn::new(
-            self.within_the_caller(|| run.stream().into_events()),
-        ))
+        let begin = || trace::within_the_apps_span(|| run.stream().into_events());
+        Ok(Turn::new(match &self.caller {
+            Some(caller) => caller.begin(begin),
+            None => begin(),
+        }))
     }
+}
+
+/// Returns the start of a turn, and its options.
+pub(crate) fn core_start(
+    mut start: Start,
+    handle: &Handle,
+) -> Result<(run::Start, TurnOptions), StepwellError> {
+    let options = std::mem::take(&mut start.options);
+    Ok((start.into_core(handle.agent.config())?, options))
 }
 
 fn build(
@@ -450,36 +323,31 @@ fn build(
     client: HttpClient,
 ) -> Result<Arc<Agent>, StepwellError> {
     let when_busy = config.when_busy.map(Into::into).unwrap_or_default();
-    let history = transcript(setup.history.clone(), setup.shared_state.clone())?;
-    let thread_id = setup.thread_id.clone();
     let device = Device::new();
     let agent = setup.builder(config, client)?.device(&device);
     let agent = agent.output::<Value>().build()?;
-    let conversation = match thread_id {
-        Some(id) => agent.conversation(id),
-        None => agent.new_conversation(),
-    };
     Ok(Arc::new(Agent {
-        conversation: conversation.with_history(history),
-        agent,
+        handle: Handle {
+            agent,
+            when_busy,
+            is_for_runners: false,
+            caller: None,
+        },
         device,
-        when_busy,
-        is_for_runners: false,
         is_first: true,
-        caller: None,
     }))
 }
 
 /// An unfinished turn of the store that this agent revives.
 #[derive(Clone, Debug, uniffi::Record)]
 pub struct Recovered {
-    /// The key of the turn. `Agent.thread` with its thread returns the conversation.
+    /// The key of the turn. `Agent.conversation` with its thread returns the conversation.
     pub key: TurnKey,
     /// The turn under way: take its events, or `detach` it. Releasing the turn cancels it. Absent if the turn cannot
     /// continue.
     pub turn: Option<Arc<Turn>>,
     /// Why the turn cannot continue: its snapshot cannot be read. The turn stays unfinished in the store, for a program
-    /// that can read it, or until a message is sent on its thread.
+    /// that can read it, or until a message is sent in its conversation.
     pub error: Option<String>,
 }
 

@@ -17,11 +17,11 @@ pub fn current_caller() -> u64 {
 
 #[uniffi::export]
 impl Agent {
-    /// Returns an agent for the same conversations that begins turns for the caller of this id. All code of the app
+    /// Returns an agent with the same conversations that begins turns for the caller of this id. All code of the app
     /// that is called for these turns gets the id from `current_caller`. The language's layer chooses the id, which is
     /// not 0.
     pub fn within(&self, caller: u64) -> Arc<Self> {
-        Arc::new(self.of_caller(Caller::new(caller)))
+        self.of_caller(Caller::new(caller))
     }
 
     /// Cancels the turns begun by an agent that `within` returned, and waits until none of them calls code of the app
@@ -37,7 +37,7 @@ impl Agent {
         .await
     }
 
-    /// Cancels the turns of all threads, unless another agent returned this one. A layer calls it when its user closes
+    /// Cancels the turns of all conversations, unless another agent returned this one. A layer calls it when its user closes
     /// the agent.
     pub fn closing(&self) {
         if self.is_first() {

@@ -17,6 +17,8 @@ mod agent;
 mod caller;
 mod config;
 #[cfg(feature = "agent")]
+mod conversation;
+#[cfg(feature = "agent")]
 mod credentials;
 mod effect;
 mod error;
@@ -33,8 +35,6 @@ mod json_value;
 #[cfg(feature = "agent")]
 mod language;
 #[cfg(feature = "agent")]
-mod listener;
-#[cfg(feature = "agent")]
 mod log;
 #[cfg(feature = "uniffi")]
 mod machine;
@@ -45,6 +45,7 @@ mod outcome;
 mod output;
 #[cfg(feature = "agent")]
 mod partial_value;
+mod pending;
 #[cfg(feature = "uniffi")]
 mod provider;
 mod question;
@@ -80,7 +81,7 @@ mod trim;
 mod turn;
 
 #[cfg(feature = "agent")]
-pub use agent::{Agent, Recovered};
+pub use agent::{Agent, Recovered, RunnerDuties};
 #[cfg(feature = "agent")]
 pub use caller::current_caller;
 pub use config::{
@@ -91,6 +92,8 @@ pub use config::{
     TextOptions, Timeouts, ToolChoice, ToolDefinition, TurnOptions, Verification, WhenBusy,
     model_price,
 };
+#[cfg(feature = "agent")]
+pub use conversation::Conversation;
 #[cfg(feature = "agent")]
 pub use credentials::{Authorization, CredentialRequest, CredentialSource};
 pub use effect::{
@@ -118,8 +121,6 @@ pub use json_value::JsonValue;
 #[cfg(feature = "agent")]
 pub use language::set_language;
 #[cfg(feature = "agent")]
-pub use listener::Listener;
-#[cfg(feature = "agent")]
 pub use log::{LogLevel, LogSink, log_to};
 #[cfg(feature = "uniffi")]
 pub use machine::{ResumeEntry, ResumeStatus, RunMachine, Start, TimerKey};
@@ -137,6 +138,7 @@ pub use outcome::{TurnError, require_whole};
 pub use output::OutputDecoder;
 #[cfg(feature = "agent")]
 pub use partial_value::PartialValue;
+pub use pending::{Pending, PendingKind};
 #[cfg(feature = "uniffi")]
 pub use provider::{Api, Capabilities, ContextWindow, Provider, context_window, providers};
 pub use question::{Question, UserAnswer};
@@ -154,7 +156,7 @@ pub use session::{
 };
 pub use session::{TurnBlock, TurnRecord};
 #[cfg(feature = "agent")]
-pub use setup::AgentSetup;
+pub use setup::{AgentSetup, OnToolError};
 pub use state::StateKind;
 #[cfg(feature = "agent")]
 pub use store::{

@@ -100,13 +100,21 @@ impl AgUiServer {
         Arc::new(Self { server })
     }
 
-    /// Answers a request with a run of this agent. If the request starts no run, the answer is the error, as JSON, or
+    /// Answers a request with a run of this agent, in a room of a server: the conversations of two rooms are different,
+    /// whatever their ids. If the request starts no run, the answer is the error, as JSON, or
     /// as text for a chat.
     // Uniffi passes records by value.
     #[allow(clippy::needless_pass_by_value)]
-    pub async fn answer(&self, agent: Arc<Agent>, request: ServedRequest) -> Arc<ServedReply> {
+    #[uniffi::method(default(server = "", room = ""))]
+    pub async fn answer(
+        &self,
+        agent: Arc<Agent>,
+        request: ServedRequest,
+        server: String,
+        room: String,
+    ) -> Arc<ServedReply> {
         let served = Served {
-            server: self.server.in_room(&agent.key().server, &agent.key().room),
+            server: self.server.in_room(&server, &room),
             agent: agent.inner().clone(),
         };
         let answered = on_runtime(async move { Ok(served.answer(&request).await) });

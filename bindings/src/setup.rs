@@ -6,7 +6,6 @@ use crate::error::StepwellError;
 use crate::hook::AgentHook;
 use crate::instructions::{Instructing, InstructionsSource};
 use crate::journal::{JournalSink, Sink};
-use crate::json_value::JsonValue;
 use crate::output::{Decoding, OutputDecoder};
 use crate::registry::RunRegistry;
 use crate::run_source::{RunSource, Source};
@@ -19,27 +18,23 @@ use std::sync::Arc;
 use stepwell_core::run::Durability;
 use stepwell_io::{AgentBuilder, HttpClient};
 
-/// The setup of an `Agent`, in addition to its configuration: the app's code, and the initial conversation.
+/// The setup of an `Agent`, in addition to its configuration: the app's code, and the store.
 #[derive(Clone, Default, uniffi::Record)]
 pub struct AgentSetup {
     /// The tools, each with its code.
     #[uniffi(default)]
     pub tools: Vec<AgentTool>,
-    /// Asks the user to approve the tools that need it; without an approver they are denied.
+    /// Asks the user to approve the tools that need it; without an approver their calls wait, and are listed by
+    /// `Turn.pending`.
     #[uniffi(default = None)]
     pub approver: Option<Arc<dyn Approver>>,
-    /// Asks the user the questions of running tools; without an answerer the questions are declined.
+    /// Asks the user the questions of running tools; without an answerer the questions wait, and are
+    /// listed by `Turn.pending`.
     #[uniffi(default = None)]
     pub answerer: Option<Arc<dyn Answerer>>,
-    /// The conversation's id; a random one if absent.
+    /// What happens if a tool fails or breaks off: the model is told if absent.
     #[uniffi(default = None)]
-    pub thread_id: Option<String>,
-    /// An earlier conversation to continue: a JSON array of AG-UI messages, oldest first.
-    #[uniffi(default = None)]
-    pub history: Option<JsonValue>,
-    /// The state shared with an AG-UI agent: any JSON.
-    #[uniffi(default = None)]
-    pub shared_state: Option<JsonValue>,
+    pub on_tool_error: Option<OnToolError>,
     /// Where the turns are kept. A thread of the store continues from its stored turns.
     #[uniffi(default = None)]
     pub store: Option<StoreSetup>,
@@ -72,6 +67,26 @@ pub struct AgentSetup {
     /// share. If absent, the agent has a registry of its own.
     #[uniffi(default = None)]
     pub registry: Option<Arc<RunRegistry>>,
+}
+
+/// What happens if a tool fails or breaks off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, uniffi::Enum)]
+pub enum OnToolError {
+    /// The model is told, and continues: the text of an error that the tool reported, and of an exception only that the
+    /// tool failed.
+    TellModel,
+    /// The turn fails with `ToolFailed`, and the model is not told: for tests, in which a tool's error is the
+    /// developer's to see.
+    Fail,
+}
+
+impl From<OnToolError> for stepwell_io::OnToolError {
+    fn from(policy: OnToolError) -> Self {
+        match policy {
+            OnToolError::TellModel => Self::TellModel,
+            OnToolError::Fail => Self::Fail,
+        }
+    }
 }
 
 impl AgentSetup {
@@ -116,9 +131,12 @@ impl AgentSetup {
             builder = builder.approver(Asking(approver));
         }
         if let Some(answerer) = self.answerer {
-            builder = builder.answerer(move |invocation, question| {
-                answered(Arc::clone(&answerer), invocation, question)
-            });
+            let ask =
+                move |invocation, question| answered(Arc::clone(&answerer), invocation, question);
+            builder = builder.answerer(ask);
+        }
+        if let Some(policy) = self.on_tool_error {
+            builder = builder.on_tool_error(policy.into());
         }
         if let Some(source) = self.run_source {
             builder = builder.run_source(Source(source));

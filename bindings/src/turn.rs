@@ -1,9 +1,10 @@
 use crate::error::StepwellError;
 use crate::event::{Event, Interrupt, ToolFailureKind};
 use crate::json_value::JsonValue;
-use crate::machine::{ResumeEntry, entries, parse_message, parse_parts};
+use crate::machine::{ResumeEntry, any_json, entries, parse_message, parse_parts};
 use crate::media::{ContentPart, content};
 use crate::outcome::{Outcome, TokenUsage};
+use crate::pending::Pending;
 use crate::runtime::runtime;
 use crate::serve::AgUiEvents;
 use crate::store::TurnKey;
@@ -129,7 +130,7 @@ impl Turn {
 
     /// Supplies the result of a tool call, by the provider's id for it: of a deferred call, also in a turn that was
     /// revived, or of a call that still runs, which is then stopped.
-    pub async fn finish_call(
+    pub async fn resolve_call(
         &self,
         tool_call_id: String,
         content: String,
@@ -138,9 +139,9 @@ impl Turn {
         Ok(self.handle.resolve_call(tool_call_id, result).await?)
     }
 
-    /// Supplies a result that is more than text, as `finish_call` does: a JSON array of AG-UI content parts, such as
+    /// Supplies a result that is more than text, as `resolve_call` does: a JSON array of AG-UI content parts, such as
     /// pictures.
-    pub async fn finish_call_parts(
+    pub async fn resolve_call_parts(
         &self,
         tool_call_id: String,
         parts: JsonValue,
@@ -149,7 +150,7 @@ impl Turn {
         Ok(self.handle.resolve_call(tool_call_id, result).await?)
     }
 
-    /// Reports that a call failed, as `finish_call` does; the model is shown the message. `kind` is `Error` if absent.
+    /// Reports that a call failed, as `resolve_call` does; the model is shown the message. `kind` is `Error` if absent.
     #[uniffi::method(default(kind = None))]
     pub async fn fail_call(
         &self,
@@ -162,10 +163,48 @@ impl Turn {
         Ok(self.handle.resolve_call(tool_call_id, result).await?)
     }
 
+    /// Returns what the turn waits for: approvals and questions for the user, and results of deferred calls. The event
+    /// `Pending` reports each change.
+    pub async fn pending(&self) -> Result<Vec<Pending>, StepwellError> {
+        let pending = self.handle.pending().await?;
+        Ok(pending.into_iter().map(Into::into).collect())
+    }
+
+    /// Allows the call that waits for the user's approval under this id, with these arguments (any JSON) instead of the
+    /// model's if there are any. The model is informed of a change.
+    #[uniffi::method(default(arguments = None))]
+    pub async fn approve(
+        &self,
+        id: String,
+        arguments: Option<JsonValue>,
+    ) -> Result<(), StepwellError> {
+        match arguments {
+            Some(arguments) => {
+                let arguments = any_json("the arguments", arguments)?;
+                self.handle.approve_with(id, arguments).await?;
+            }
+            None => self.handle.approve(id).await?,
+        }
+        Ok(())
+    }
+
+    /// Denies the call that waits for approval under this id, or declines the question. The model, or the tool that
+    /// asked, gets the reason.
+    #[uniffi::method(default(reason = None))]
+    pub async fn deny(&self, id: String, reason: Option<String>) -> Result<(), StepwellError> {
+        Ok(self.handle.deny(id, reason).await?)
+    }
+
+    /// Answers the question of a running tool that waits under this id. `value` is any JSON that fits the question.
+    pub async fn answer(&self, id: String, value: JsonValue) -> Result<(), StepwellError> {
+        let value = any_json("the answer", value)?;
+        Ok(self.handle.answer(id, value).await?)
+    }
+
     /// Sends a message during the turn, without stopping it: the message waits until the next hop begins, and the model
     /// answers it in this turn. Returns the message's id. The event `SteeringTaken` reports that the message is in the
     /// conversation; if the turn cannot take the message, `SteeringRefused` returns it. `parts` follow the text, as for
-    /// `Agent.start_turn`.
+    /// `Conversation.send`.
     #[uniffi::method(default(parts = []))]
     pub async fn steer(
         &self,
@@ -238,7 +277,7 @@ impl Turn {
     }
 
     /// Returns the current conversation in the middle of the turn: a JSON array of AG-UI messages, oldest first. For a
-    /// finished turn the agent has the conversation.
+    /// finished turn the conversation has them.
     pub async fn messages(&self) -> Result<JsonValue, StepwellError> {
         Ok(JsonValue::of(&self.handle.transcript().await?.messages()))
     }

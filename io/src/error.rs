@@ -82,8 +82,8 @@ impl Error {
     }
 
     /// Returns the error of a program that uses the library in a way that cannot work.
-    pub(crate) fn misuse(message: &str) -> Self {
-        Inner::new(ErrorKind::Misuse, message.to_owned()).into()
+    pub(crate) fn misuse(message: impl Into<String>) -> Self {
+        Inner::new(ErrorKind::Misuse, message.into()).into()
     }
 
     /// Returns the error of a turn that has no complete answer, from this provider.

@@ -35,6 +35,7 @@ mod http;
 #[cfg(feature = "mcp")]
 pub mod mcp;
 mod model;
+mod pending;
 mod run;
 mod spans;
 mod start;
@@ -44,6 +45,7 @@ mod turn;
 
 pub use self::error::{Error, ErrorKind};
 pub use self::http::{HttpClient, HttpClientError, SendError};
+pub use self::pending::pending;
 pub use agent::Agent;
 pub use agent::builder::{AgentBuilder, BuildError};
 pub use agent::recover::Recovered;
@@ -51,6 +53,7 @@ pub use agent::revive::ReviveError;
 pub use answer::output::Output;
 pub use answer::result::TurnResult;
 pub use answer::update::Update;
+pub use app::answerer::Answerer;
 pub use app::approver::Approver;
 pub use app::credentials::{CredentialRequest, CredentialSource};
 pub use app::hooks::{Hook, HookHandler};
@@ -101,10 +104,10 @@ pub use stepwell_core::run::{
     Deadline, Decision, DevicePolicy, EmptyAnswerPolicy, Failure, HookAnswer, HookMoment,
     HookPlace, HookSpec, HookSubject, HookedAnswer, HookedRequest, HookedResult, Incomplete,
     LimitPolicy, Limits, Misuse, NetworkChangePolicy, OfflinePolicy, Outcome,
-    PartialArgumentsUpdate, PartialOutputUpdate, Problem, Question, QuestionError, RepeatLimit,
-    RetryPolicy, RunConfig, RunEvent, SnapshotError, Start, SteeringRefusal, TextOptions, Timeouts,
-    ToolCallUpdate, ToolInvocation, ToolPartialResult, ToolProgress, TurnLimit, TurnOptions,
-    UserAnswer,
+    PartialArgumentsUpdate, PartialOutputUpdate, Pending, PendingKind, Problem, Question,
+    QuestionError, RepeatLimit, RetryPolicy, RunConfig, RunEvent, SnapshotError, Start,
+    SteeringRefusal, TextOptions, Timeouts, ToolCallUpdate, ToolInvocation, ToolPartialResult,
+    ToolProgress, TurnLimit, TurnOptions, UserAnswer,
 };
 pub use stepwell_core::tool::{
     OutputMode, OutputType, OutputTypeError, OwnedChange, Rejection, Tool, ToolError, ToolFailure,

@@ -2,13 +2,15 @@
 
 use crate::base::lock;
 use crate::durable::StoreSetup;
+use crate::store::Lease;
 use crate::turn::current::CurrentTurn;
+use crate::turn::handle::Command;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, Weak};
 use stepwell_core::RunId;
 use stepwell_core::registry::{SharedRegistry, ThreadKey};
 use stepwell_core::transcript::Transcript;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, mpsc};
 
 /// The threads that are in use, of one agent and one store: the app holds a
 /// [`Conversation`](crate::Conversation) on the thread, or a turn of it is under way. A thread is released with the
@@ -18,6 +20,8 @@ pub(crate) struct Threads {
     /// The store of the threads; `None` for threads in memory.
     pub(crate) stored: Option<StoreSetup>,
     by_key: Mutex<HashMap<ThreadKey, Weak<Thread>>>,
+    /// The lease under which this process listens to others.
+    pub(crate) listening: Mutex<Weak<Lease>>,
 }
 
 /// What a conversation remembers.
@@ -30,6 +34,7 @@ pub(crate) struct Thread {
     /// Held by the turn that is the next to have the thread: turns that wait have it in their order.
     pub(crate) line: tokio::sync::Mutex<()>,
     pub(crate) registration: Registration,
+    is_for_one_turn: bool,
 }
 
 /// A transcript as this process knows it.
@@ -55,6 +60,7 @@ impl Threads {
         Self {
             stored,
             by_key: Mutex::default(),
+            listening: Mutex::default(),
         }
     }
 
@@ -98,6 +104,12 @@ impl Threads {
         }
     }
 
+    /// Returns the commands of the turn that is under way on a thread.
+    pub(crate) fn commands(&self, key: &ThreadKey) -> Option<mpsc::Sender<Command>> {
+        let thread = lock(&self.by_key).get(key)?.upgrade()?;
+        thread.commands()
+    }
+
     /// Removes a thread: the next conversation of its key begins anew.
     pub(crate) fn forget(&self, key: &ThreadKey) {
         lock(&self.by_key).remove(key);
@@ -121,12 +133,25 @@ impl Thread {
             current: Mutex::new(no_turn),
             line: tokio::sync::Mutex::default(),
             registration,
+            is_for_one_turn: false,
         }
+    }
+
+    /// Returns the commands of the turn that is under way.
+    pub(crate) fn commands(&self) -> Option<mpsc::Sender<Command>> {
+        lock(&self.current).commands.as_ref()?.upgrade()
+    }
+
+    /// Returns whether the thread is that of a run without a conversation.
+    pub(crate) fn is_for_one_turn(&self) -> bool {
+        self.is_for_one_turn
     }
 
     /// Returns a thread for one turn, which no other turn finds, and which is in no store.
     pub(crate) fn for_one_turn(key: ThreadKey) -> Arc<Self> {
-        Arc::new(Self::new(Arc::default(), key, Registration::default()))
+        let mut thread = Self::new(Arc::default(), key, Registration::default());
+        thread.is_for_one_turn = true;
+        Arc::new(thread)
     }
 }
 

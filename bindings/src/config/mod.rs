@@ -167,6 +167,11 @@ pub enum WhenBusy {
     /// The other turn is cancelled, and the new one continues from where that turn stopped: for an app with one user,
     /// who has moved on.
     Cancel,
+    /// The new turn waits until the turns before it have ended.
+    Queue,
+    /// The message joins the turn under way, whose model answers it; that turn's end is the end of the new turn too. If
+    /// the turn ends before it has taken the message, the message begins a turn of its own.
+    Steer,
 }
 
 #[cfg(feature = "agent")]
@@ -175,6 +180,8 @@ impl From<WhenBusy> for stepwell_io::WhenBusy {
         match when {
             WhenBusy::Fail => Self::Fail,
             WhenBusy::Cancel => Self::Cancel,
+            WhenBusy::Queue => Self::Queue,
+            WhenBusy::Steer => Self::Steer,
         }
     }
 }

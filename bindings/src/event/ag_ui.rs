@@ -7,6 +7,7 @@ use crate::effect::CallKey;
 use crate::hook::HookMoment;
 use crate::json_value::JsonValue;
 use crate::outcome::Outcome;
+use crate::pending::Pending;
 use crate::time::Duration;
 use serde::Serialize;
 use stepwell_core::event::MessageContent;
@@ -47,6 +48,7 @@ mirror! {
         },
         /// The agent asks the user; the turn is idle until it is resumed.
         Interrupted,
+        Pending,
         Completed {
             /// How the turn ended.
             outcome: Outcome = payload.into(),

@@ -3,6 +3,7 @@ use super::task::Queue;
 use super::{Store, StoreRunner, ThreadQuery, ThreadRecord};
 use crate::error::StepwellError;
 use crate::json_value::JsonValue;
+use crate::pending::Pending;
 use crate::runtime::on_runtime;
 use crate::session::{SessionView, TurnView, transcript, view};
 use crate::thread_key::ThreadKey;
@@ -84,6 +85,19 @@ impl SessionStore {
         Ok(JsonValue::of(&transcript(turns, turn)?.messages()))
     }
 
+    /// Returns what the unfinished turn of a conversation waits for, in any process and without the agent: approvals and
+    /// questions for the user, and results of deferred calls. Empty if no turn is unfinished. `Conversation` takes the
+    /// replies.
+    pub async fn pending(&self, thread: ThreadKey) -> Result<Vec<Pending>, StepwellError> {
+        let store = Arc::clone(&self.store);
+        on_runtime(async move {
+            let key = stepwell_core::registry::ThreadKey::from(thread);
+            let pending = stepwell_io::pending(&*store, key).await?;
+            Ok(pending.into_iter().map(Into::into).collect())
+        })
+        .await
+    }
+
     /// Gives a thread a title. A new title does not count as use.
     pub async fn rename_thread(
         &self,
@@ -96,7 +110,7 @@ impl SessionStore {
     }
 
     /// Deletes a thread with all that it holds, and returns whether there was one. Delete a thread that an agent has
-    /// with `Agent.delete_thread`, which stops the thread's turn first.
+    /// with `Conversation.delete`, which stops the thread's turn first.
     pub async fn delete_thread(&self, thread: ThreadKey) -> Result<bool, StepwellError> {
         let store = Arc::clone(&self.store);
         let thread = thread.into();

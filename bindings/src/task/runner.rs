@@ -89,7 +89,9 @@ impl stepwell_io::Approver for Runner {
         }
         .boxed()
     }
+}
 
+impl stepwell_io::Answerer for Runner {
     fn ask(
         &self,
         invocation: run::ToolInvocation,

@@ -1,7 +1,7 @@
 //! The accessors that a typed run and a machine have in common, each written once.
 
 use super::machine::RunMachine;
-use super::protocol::RunConfig;
+use super::protocol::{Pending, RunConfig};
 use super::states::{Run, State};
 use crate::event::TokenUsage;
 use crate::tool::PartialArguments;
@@ -85,6 +85,12 @@ accessors! {
     fn run_id(&self) -> &RunId { |turn| &turn.ids().run_id }
     /// `None` if an earlier call panicked.
     machine -> Option<&RunId> { |found| found }
+
+    /// What the turn waits for now: decisions of the user, answers to the questions of running tools, and the
+    /// results of deferred calls, in the order of the calls.
+    fn pending(&self) -> Vec<Pending> { |turn| turn.pending() }
+    /// Empty if an earlier call panicked.
+    machine -> Vec<Pending> { |found| found.unwrap_or_default() }
 
     /// The number of the hop, from 0.
     fn hop(&self) -> u32 { |turn| turn.hop() }

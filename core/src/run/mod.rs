@@ -45,12 +45,13 @@ pub use protocol::{
     Failure, HookAnswer, HookMoment, HookPlace, HookSpec, HookSubject, HookedAnswer, HookedRequest,
     HookedResult, Incomplete, Input, KilledPolicy, LimitPolicy, Limits, Misuse,
     NetworkChangePolicy, OfflinePolicy, Outcome, Output, ParseEffectIdError,
-    PartialArgumentsUpdate, PartialOutputUpdate, PartialTooLarge, Problem, Question, QuestionError,
-    REFUSED, Refusal, RepeatLimit, ResumeError, RetryPolicy, RunConfig, RunEvent, RunIds, Start,
-    StateKind, SteeringRefusal, TextOptions, Timeouts, TimerKey, ToolCallUpdate, ToolInvocation,
-    ToolPartialResult, ToolProgress, TurnLimit, TurnOptions, TurnStatus, UserAnswer, cut_messages,
+    PartialArgumentsUpdate, PartialOutputUpdate, PartialTooLarge, Pending, PendingKind, Problem,
+    Question, QuestionError, REFUSED, Refusal, RepeatLimit, ResumeError, RetryPolicy, RunConfig,
+    RunEvent, RunIds, Start, StateKind, SteeringRefusal, TextOptions, Timeouts, TimerKey,
+    ToolCallUpdate, ToolInvocation, ToolPartialResult, ToolProgress, TurnLimit, TurnOptions,
+    TurnStatus, UserAnswer, cut_messages,
 };
-pub(crate) use protocol::{NEARLY_FULL, is_correction, is_cut};
+pub(crate) use protocol::{NEARLY_FULL, PendingCall, is_correction, is_cut};
 pub use states::active::Active;
 pub use states::any_run::AnyRun;
 pub use states::decoding::Judged;

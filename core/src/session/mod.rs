@@ -9,6 +9,7 @@ mod build_view;
 mod builder;
 mod format;
 mod live;
+mod pending;
 mod title;
 mod tree;
 mod view;
@@ -19,6 +20,7 @@ pub use crate::run::{SessionError, StoredTurn as Turn, TurnBlock, TurnHistory};
 pub use builder::{MessageBuilder, TokenBudget};
 pub use format::FormattedResult;
 pub use live::LiveSession;
+pub use pending::pending;
 pub use title::title;
 pub use tree::TurnTree;
 pub use view::{

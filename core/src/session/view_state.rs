@@ -138,8 +138,10 @@ impl ViewState {
                 call, tool_call_id, ..
             } => (call, Some(tool_call_id)),
             BlockContent::HooksPassed { call, .. }
+            | BlockContent::ApprovalAsked { call, .. }
             | BlockContent::Approval { call, .. }
-            | BlockContent::Deferred { call }
+            | BlockContent::QuestionAsked { call, .. }
+            | BlockContent::Deferred { call, .. }
             | BlockContent::Answer { call, .. } => (call, None),
             BlockContent::Message { message } => {
                 self.note_stored(message, at);

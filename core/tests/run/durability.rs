@@ -259,7 +259,7 @@ fn a_granted_approval_is_stored_before_its_tool_runs() {
     world.decisions.push_back(Decision::Granted);
     world.send("Hello");
     world.drive_until(|world| !world.seen.invocations().is_empty());
-    assert_eq!(kinds(&world), ["tool_use", "approval"]);
+    assert_eq!(kinds(&world), ["tool_use", "approval_asked", "approval"]);
     world.drive();
     assert_eq!(*world.outcome(), Outcome::Success);
 }

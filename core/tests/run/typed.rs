@@ -61,7 +61,7 @@ fn tool(run: &Run<ExecutingTools>, index: u32) -> ticket::Tool {
         Ticket::Tool(ticket) if ticket.id() == EffectId::Tool(key(index)) => Some(ticket),
         _ => None,
     };
-    run.pending()
+    run.pending_effects()
         .into_iter()
         .find_map(of_call)
         .expect("it runs")
@@ -73,7 +73,10 @@ fn approval(run: &Run<ExecutingTools>) -> ticket::Approve {
         Ticket::Approve(ticket) => Some(ticket),
         _ => None,
     };
-    run.pending().into_iter().find_map(asked).expect("it asks")
+    run.pending_effects()
+        .into_iter()
+        .find_map(asked)
+        .expect("it asks")
 }
 
 fn is_dropped(output: &Output<Ticket>) -> bool {
@@ -270,7 +273,7 @@ fn a_call_is_stopped_once_while_the_answer_comes() {
 #[test]
 fn a_call_that_the_user_has_not_allowed_has_no_ticket() {
     let run = executing(&["ask"]);
-    let pending = run.pending();
+    let pending = run.pending_effects();
     assert!(matches!(pending[..], [Ticket::Approve(_)]), "{pending:?}");
 }
 
@@ -342,7 +345,7 @@ fn a_write_said_to_be_stored_twice_does_not_store_the_next_one() {
             Ticket::Persist(ticket) => Some(ticket),
             _ => None,
         };
-        run.pending().into_iter().find_map(of_write)
+        run.pending_effects().into_iter().find_map(of_write)
     };
     let first = write(&run).expect("text and call are written");
     let second = write(&run).expect("as before");

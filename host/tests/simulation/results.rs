@@ -106,7 +106,7 @@ fn has_waited(turn: &Turn, id: &str) -> bool {
     turn.blocks
         .iter()
         .any(|stored| match &stored.block.content {
-            BlockContent::Deferred { call } => {
+            BlockContent::Deferred { call, .. } => {
                 left.insert(*call);
                 false
             }

@@ -24,7 +24,7 @@ use std::sync::Arc;
 use stepwell_core::dialect::Endpoint;
 use stepwell_core::event::MessageContent;
 use stepwell_core::registry::{RegistryEvent, SharedRegistry, ThreadKey};
-use stepwell_core::run::RunConfig;
+use stepwell_core::run::{RunConfig, Start};
 use stepwell_core::tool::OutputType;
 use uuid::Uuid;
 
@@ -285,9 +285,17 @@ impl<T: Output> Agent<(), T> {
     /// # }
     /// ```
     pub fn run(&self, prompt: impl Into<MessageContent>) -> Run<T> {
+        Run::new(self.for_one_turn(), prompt.into())
+    }
+
+    /// Answers a message with ids that the program makes, as [`run`](Self::run) does.
+    pub fn start(&self, start: Start) -> Run<T> {
+        Run::of_start(self.for_one_turn(), start)
+    }
+
+    fn for_one_turn(&self) -> Runner {
         let key = ThreadKey::from(Uuid::new_v4().to_string());
-        let runner = Runner::new(self.parts.clone(), Thread::for_one_turn(key));
-        Run::new(runner, prompt.into())
+        Runner::new(self.parts.clone(), Thread::for_one_turn(key))
     }
 
     /// Answers one prompt, as [`run`](Self::run) does, and returns the turn under way, with its updates.

@@ -129,7 +129,7 @@ async fn abandoned(stored: &StoreSetup) -> Result<Vec<Unfinished>, StoreError> {
 }
 
 /// Claims the turn for this host; `None` if another host was quicker.
-async fn claim(
+pub(crate) async fn claim(
     setup: &Arc<Setup>,
     stored: &StoreSetup,
     lease: &Option<Arc<Lease>>,

@@ -2,7 +2,7 @@
 
 use stepwell_core::event::{Event, Interrupt, Message};
 use stepwell_core::run::{
-    HookMoment, PartialArgumentsUpdate, PartialOutputUpdate, RunEvent, SteeringRefusal,
+    HookMoment, PartialArgumentsUpdate, PartialOutputUpdate, Pending, RunEvent, SteeringRefusal,
     ToolCallUpdate, ToolPartialResult, ToolProgress,
 };
 use stepwell_core::{MessageId, RunId, ThreadId, ToolCallId};
@@ -56,6 +56,12 @@ pub enum Update {
         reason: String,
         /// The number of times that the model may be asked again after this one.
         retries_left: u32,
+    },
+    /// What the turn waits for has changed: an approval or a question was asked or has its answer, or the result of a call
+    /// was deferred or is there. See [`Turn::approve`](crate::Turn::approve), `deny`, `answer` and `resolve_call`.
+    Pending {
+        /// All that waits now.
+        pending: Vec<Pending>,
     },
     /// An AG-UI agent asks the user; the turn waits for [`Turn::resume`](crate::Turn::resume).
     Interrupted {
@@ -164,6 +170,7 @@ impl Update {
                 reason,
                 retries_left,
             },
+            RunEvent::Pending { pending } => Self::Pending { pending },
             RunEvent::Interrupted { interrupts } => Self::Interrupted { interrupts },
             RunEvent::Retrying {
                 attempt,

@@ -1,6 +1,8 @@
 //! The app's code that turns call, and other data that the app gives.
 
+pub(crate) mod answerer;
 pub(crate) mod approver;
+pub(crate) mod asking;
 pub(crate) mod credentials;
 pub(crate) mod hooks;
 pub(crate) mod instructions;

@@ -1,4 +1,4 @@
-use crate::app::approver::Approver;
+use crate::app::asking::Asking;
 use crate::app::credentials::CredentialSource;
 use crate::app::hooks::HookHandler;
 use crate::app::instructions::InstructionsSource;
@@ -24,7 +24,7 @@ pub(crate) type HookHandlers = HashMap<String, Arc<dyn HookHandler>>;
 pub(crate) struct Setup {
     pub(crate) config: Arc<RunConfig>,
     pub(crate) handlers: Handlers,
-    pub(crate) approver: Option<Arc<dyn Approver>>,
+    pub(crate) asking: Asking,
     pub(crate) deps: Option<Deps>,
     pub(crate) run_source: Option<Arc<dyn RunSource>>,
     pub(crate) trimmer: Option<Arc<dyn Trimmer>>,

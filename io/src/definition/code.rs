@@ -1,5 +1,6 @@
 //! The app's code that belongs to a turn instead of the agent.
 
+use crate::app::answerer::Answerer;
 use crate::app::approver::Approver;
 use crate::app::credentials::CredentialSource;
 use crate::app::hooks::HookHandler;
@@ -22,8 +23,10 @@ use stepwell_core::tool::ToolRegistry;
 pub struct TurnCode {
     /// Runs all tools that the agent was built with. The tools of its sources have their own code.
     pub tools: Arc<dyn ToolHandler>,
-    /// Asks the user.
-    pub approver: Arc<dyn Approver>,
+    /// Asks the user whether a tool may run.
+    pub approver: Option<Arc<dyn Approver>>,
+    /// Asks the user the questions of running tools.
+    pub answerer: Option<Arc<dyn Answerer>>,
     /// Reaches the agent's store, if that is the app's code too. `None` for an agent without a store.
     pub store: Option<Arc<dyn Store>>,
     /// Sends the turn's requests, if that is the app's code too.
@@ -60,7 +63,12 @@ impl TurnCode {
             let tools = Arc::clone(&self.tools);
             setup.handlers.insert(tool.name.clone(), tools);
         }
-        setup.approver = Some(Arc::clone(&self.approver));
+        if let Some(approver) = &self.approver {
+            setup.asking.approver = Some(Arc::clone(approver));
+        }
+        if let Some(answerer) = &self.answerer {
+            setup.asking.answerer = Some(Arc::clone(answerer));
+        }
         if let Some(client) = &self.client {
             setup.client = client.clone();
         }

@@ -267,6 +267,12 @@ impl<T> Run<T> {
         self.change(|new| new.from = BeginFrom::Given)
     }
 
+    /// Denies and declines what no code of the app answers, instead of waiting: for a host that gives its app no turn.
+    #[doc(hidden)]
+    pub fn out_of_reach(self) -> Self {
+        self.change(|new| new.runner = new.runner.clone().out_of_reach())
+    }
+
     /// Sets what happens if another turn of the conversation is under way: [`WhenBusy::Fail`] if not set. With a store
     /// the turns of other agents and other processes count too, while their owners are alive.
     ///
@@ -340,6 +346,7 @@ impl<T: Output> Future for Run<T> {
                 RunState::New(_) | RunState::Done => {
                     match std::mem::replace(&mut self.state, RunState::Done) {
                         RunState::New(new) => {
+                            let new = new.without_turn();
                             self.state = RunState::UnderWay(Box::pin(new.begin().result()));
                         }
                         _ => {
@@ -363,6 +370,14 @@ impl NewRun {
             Ok(()) => drop(self.handlers.insert(name, handler)),
             Err(error) => self.fail(error),
         }
+    }
+
+    /// Returns the run of which the app has no turn. What it waits for can be answered only by its conversation.
+    fn without_turn(mut self: Box<Self>) -> Box<Self> {
+        if self.runner.thread.is_for_one_turn() {
+            self.runner = self.runner.out_of_reach();
+        }
+        self
     }
 
     /// Keeps the first error.

@@ -110,6 +110,10 @@ impl<T> Turn<T> {
         self.handle.clone()
     }
 
+    pub(crate) fn handle_ref(&self) -> &TurnHandle {
+        &self.handle
+    }
+
     /// Stops the turn. The updates up to its end still arrive.
     pub fn cancel(&self) {
         self.handle.cancel();

@@ -70,6 +70,7 @@ impl Preparation<'_> {
             Begin::Claimed { lease, .. } | Begin::Restarted { lease, .. } => lease.clone(),
             Begin::Start(..) | Begin::Revived { .. } => self.lease().await?,
         };
+        self.runner.thread.among.listen(lease.as_ref());
         let (turn, run, setup) = self.run(begin).await?;
         let writer = turn.zip(self.runner.stored()).map(|(turn, stored)| {
             let retry = StoreRetry::from_config(&setup.config);

@@ -16,6 +16,7 @@ use stepwell_core::transcript::Transcript;
 pub(crate) struct Runner {
     pub(crate) agent: AgentParts,
     pub(crate) thread: Arc<Thread>,
+    is_out_of_reach: bool,
 }
 
 impl fmt::Debug for Runner {
@@ -28,7 +29,11 @@ impl fmt::Debug for Runner {
 
 impl Runner {
     pub(crate) fn new(agent: AgentParts, thread: Arc<Thread>) -> Self {
-        Self { agent, thread }
+        Self {
+            agent,
+            thread,
+            is_out_of_reach: false,
+        }
     }
 
     /// Returns the configuration, without the tools of the agent's sources.
@@ -62,7 +67,17 @@ impl Runner {
 
     /// Returns the setup of a turn that begins now.
     pub(crate) fn turn_setup(&self) -> Arc<Setup> {
-        self.agent.turn_setup(self.is_stored())
+        let mut setup = self.agent.turn_setup(self.is_stored());
+        if self.is_out_of_reach {
+            Arc::make_mut(&mut setup).asking.or_deny();
+        }
+        setup
+    }
+
+    /// Returns the same for a turn that nothing outside of it can reach: nobody could answer what it waits for.
+    pub(crate) fn out_of_reach(mut self) -> Self {
+        self.is_out_of_reach = true;
+        self
     }
 
     /// Returns the setup of a turn that begins now, with the turn's own tools.

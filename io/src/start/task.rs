@@ -164,6 +164,8 @@ impl TurnTask {
     async fn run(self, begin: Begin) -> Option<Finished> {
         let next_turn = Gate::new(&self.current.ended);
         let begin_waiters = Gate::new(&self.handle.begun);
+        // The turn can be told something for as long as it is under way, also if the app holds nothing of it.
+        let _commands = self.handle.commands.clone();
         // The earlier turn was cancelled, and waits for nothing but its own last write.
         self.earlier.ended.cancelled().await;
         let (runner, current) = (self.runner.clone(), self.current.clone());

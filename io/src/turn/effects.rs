@@ -8,7 +8,7 @@ use crate::app::tools::context::{PendingQuestions, ToolContext, TurnLink};
 use crate::app::tools::fault::{Fault, OnToolError};
 use crate::app::tools::handler::{self, FailedCall, ToolAnswer};
 use crate::app::tools::notes::ToolNotes;
-use crate::app::{approver, hooks, output, trim};
+use crate::app::{answerer, approver, hooks, output, trim};
 use crate::base::lock;
 use crate::durable::Writer;
 use crate::spans::{self, HopSpan};
@@ -94,11 +94,19 @@ impl Effects {
         let task = match effect {
             Effect::OpenStream { request } => self.open_stream(id, request, machine),
             Effect::RunTool { invocation } => self.run_tool(id, *invocation),
-            Effect::AskApproval { invocation } => self.ask_approval(id, *invocation, machine),
+            Effect::AskApproval { invocation } => {
+                match self.ask_approval(id, *invocation, machine) {
+                    Some(task) => task,
+                    None => return,
+                }
+            }
             Effect::AskUser {
                 invocation,
                 question,
-            } => self.ask_user(id, *invocation, question),
+            } => match self.ask_user(id, *invocation, question) {
+                Some(task) => task,
+                None => return,
+            },
             Effect::AnswerTool { answer } => {
                 if let Some(tool) = lock(&self.questions).remove(&id) {
                     // The tool may have asked without waiting.
@@ -236,38 +244,40 @@ impl Effects {
         caller::spawn(work.instrument(span)).abort_handle()
     }
 
+    /// Asks the app's approver. Without one the call waits as data.
     fn ask_approval(
         &self,
         id: EffectId,
         invocation: ToolInvocation,
         machine: &RunMachine,
-    ) -> AbortHandle {
+    ) -> Option<AbortHandle> {
         let config = Arc::clone(machine.config().unwrap_or(&self.setup.config));
-        let approver = self.setup.approver.clone();
-        self.spawn(async move {
+        let approver = self.setup.asking.approver.clone()?;
+        Some(self.spawn(async move {
             let decision = approver::decide(approver, &config.tools, invocation).await;
             Input::Decided {
                 effect: id,
                 decision,
             }
-        })
+        }))
     }
 
+    /// Asks the app's answerer. Without one the question waits as data.
     fn ask_user(
         &self,
         id: EffectId,
         invocation: ToolInvocation,
         question: Question,
-    ) -> AbortHandle {
-        let approver = self.setup.approver.clone();
+    ) -> Option<AbortHandle> {
+        let answerer = self.setup.asking.answerer.clone()?;
         let number = match id {
             EffectId::Ask { number, .. } => number,
             _ => 0,
         };
-        self.spawn(async move {
-            let answer = approver::ask(approver, invocation, number, question).await;
+        Some(self.spawn(async move {
+            let answer = answerer::ask(answerer, invocation, number, question).await;
             Input::UserAnswered { effect: id, answer }
-        })
+        }))
     }
 
     fn trim_context(

@@ -1,6 +1,7 @@
 //! The app's handle on a turn that is under way.
 
 use crate::durable::{StoreTrouble, StoredTurn};
+use crate::pending::reply::Reply;
 use crate::store::StoreError;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -39,6 +40,15 @@ pub enum TurnError {
         "no result of the call `{0}` is awaited: it has one, has not begun, or the id is of another turn"
     )]
     NotAwaited(ToolCallId),
+    /// Nothing waits under the id for such a reply.
+    #[error(
+        "nothing waits for such a reply under `{id}`: it has its reply, another kind of reply is awaited, or the id is of \
+         another turn"
+    )]
+    NotPending {
+        /// The id.
+        id: String,
+    },
     /// The turn does not take the command in its present state.
     #[error(transparent)]
     Misuse(#[from] Misuse),
@@ -224,7 +234,7 @@ impl TurnHandle {
         self.ask(Command::Suspend).await
     }
 
-    async fn feed(
+    pub(crate) async fn feed(
         &self,
         input: impl FnOnce(&RunMachine) -> Result<Input<'static>, TurnError> + Send + 'static,
     ) -> Result<(), TurnError> {
@@ -232,17 +242,11 @@ impl TurnHandle {
         self.ask(|fed| Command::Feed { input, fed }).await?
     }
 
-    async fn read<T: Send + 'static>(
+    pub(crate) async fn read<T: Send + 'static>(
         &self,
         read: impl FnOnce(&RunMachine) -> T + Send + 'static,
     ) -> Result<T, TurnError> {
-        self.ask(|sender| {
-            Command::Read(Box::new(move |machine| {
-                // The caller may wait no more.
-                let _ = sender.send(read(machine));
-            }))
-        })
-        .await
+        ask_for(&self.commands, read).await
     }
 
     /// Sends the driver a command, and waits for the answer.
@@ -261,6 +265,30 @@ pub(crate) async fn steer_with(
 ) -> Result<(), TurnError> {
     let input: MakeInput = Box::new(|_| Ok(Input::Steer(Box::new(message))));
     ask(commands, |fed| Command::Feed { input, fed }).await?
+}
+
+/// Gives a turn a reply to what it waits for, by its commands.
+pub(crate) async fn reply_to(
+    commands: &mpsc::Sender<Command>,
+    id: String,
+    reply: Reply,
+) -> Result<(), TurnError> {
+    let input: MakeInput = Box::new(move |machine| reply.input(&id, machine));
+    ask(commands, |fed| Command::Feed { input, fed }).await?
+}
+
+/// Reads the machine of a turn, by its commands.
+pub(crate) async fn ask_for<T: Send + 'static>(
+    commands: &mpsc::Sender<Command>,
+    read: impl FnOnce(&RunMachine) -> T + Send + 'static,
+) -> Result<T, TurnError> {
+    ask(commands, |sender| {
+        Command::Read(Box::new(move |machine| {
+            // The caller may wait no more.
+            let _ = sender.send(read(machine));
+        }))
+    })
+    .await
 }
 
 async fn ask<T>(

@@ -4,7 +4,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::{Map, Value, json};
 use stepwell_core::run::{EffectId, Question, UserAnswer};
-use stepwell_io::{Approver, Decision, ToolInvocation};
+use stepwell_io::{Answerer, Approver, Decision, ToolInvocation};
 use tokio::sync::{mpsc, oneshot};
 
 /// A question, and the receiver of its answer. The type is small, since each run has a queue with room for many.
@@ -41,11 +41,8 @@ impl ToolAsks {
 }
 
 /// Puts what tools ask the user into a queue, and waits for the answer.
-pub(crate) fn approver(asking: mpsc::UnboundedSender<Asking>) -> impl Approver {
-    Queue(asking)
-}
-
-struct Queue(mpsc::UnboundedSender<Asking>);
+#[derive(Clone)]
+pub(crate) struct Queue(pub(crate) mpsc::UnboundedSender<Asking>);
 
 impl Approver for Queue {
     fn decide(&self, invocation: ToolInvocation) -> BoxFuture<'static, Decision> {
@@ -53,7 +50,9 @@ impl Approver for Queue {
         let _ = self.0.send(Asking::Call(Box::new(invocation), sender));
         answer(decided).boxed()
     }
+}
 
+impl Answerer for Queue {
     fn ask(
         &self,
         invocation: ToolInvocation,

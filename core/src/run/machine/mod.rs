@@ -13,7 +13,8 @@ use super::protocol::ticket::Ticket;
 #[cfg(doc)]
 use super::protocol::{Effect, KilledPolicy, RunEvent};
 use super::protocol::{
-    EffectId, EffectStage, Input, Misuse, Outcome, Output, RunConfig, Start, StateKind, TimerKey,
+    EffectId, EffectStage, Input, Misuse, Outcome, Output, PendingKind, RunConfig, Start,
+    StateKind, TimerKey,
 };
 use super::states::Run;
 use super::states::any_run::AnyRun;
@@ -200,7 +201,7 @@ impl RunMachine {
         AnyRun::revive_from(checkpoint, history, turn, config, now).map(Self::from)
     }
 
-    /// Returns the typed run. [`Run::pending`] has the tickets for the effects that the host has not answered yet.
+    /// Returns the typed run. [`Run::pending_effects`] has the tickets for the effects that the host has not answered yet.
     ///
     /// # Errors
     /// The run was disposed of, or an earlier call panicked.
@@ -382,6 +383,13 @@ impl RunMachine {
             | StateKind::Completed => false,
         };
         rests && self.read_turn().is_some_and(Turn::is_at_rest)
+    }
+
+    /// The effect that awaits a reply under this id of a [`Pending`](super::Pending), and the kind of reply. `None` if
+    /// nothing waits under the id.
+    #[must_use]
+    pub fn pending_effect(&self, id: &str) -> Option<(PendingKind, EffectId)> {
+        self.read_turn()?.pending_effect(id)
     }
 
     /// The effect that waits for the result of a tool call, by the provider's id for the call: for a host that kept only

@@ -68,7 +68,12 @@ impl Clocks {
     }
 
     pub(crate) fn runs(&self, key: TimerKey) -> bool {
-        self.deadlines.deadline(key).is_some()
+        self.deadline(key).is_some()
+    }
+
+    /// Returns when a timer is due, if it runs.
+    pub(crate) fn deadline(&self, key: TimerKey) -> Option<Timestamp> {
+        self.deadlines.deadline(key)
     }
 
     #[inline]

@@ -2,7 +2,7 @@ use super::call::Decision;
 use super::question::{Question, UserAnswer};
 use crate::event::{Message, MessageContent, Metadata, ResumeEntry, TokenUsage};
 use crate::tool::ToolFailure;
-use crate::{CallKey, MessageId, ToolCallId};
+use crate::{CallKey, MessageId, Timestamp, ToolCallId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -75,6 +75,16 @@ pub enum BlockContent {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         arguments: Option<String>,
     },
+    /// The user is asked whether a call may run. The block is stored before the user is asked.
+    ApprovalAsked {
+        /// The call.
+        call: CallKey,
+        /// The JSON Schema of the call's arguments.
+        schema: Value,
+        /// The time after which the turn no longer waits for the decision; absent if it waits without a limit.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        deadline: Option<Timestamp>,
+    },
     /// The user's decision on a call that waited for approval.
     Approval {
         /// The call.
@@ -86,6 +96,21 @@ pub enum BlockContent {
     Deferred {
         /// The call.
         call: CallKey,
+        /// The time after which the turn no longer waits for the result; absent if it waits without a limit.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        deadline: Option<Timestamp>,
+    },
+    /// A running tool asks the user. The block is stored before the user is asked.
+    QuestionAsked {
+        /// The call.
+        call: CallKey,
+        /// The question's place among those of the call, from 0.
+        number: u32,
+        /// The question.
+        question: Question,
+        /// The time after which the turn no longer waits for the answer; absent if it waits without a limit.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        deadline: Option<Timestamp>,
     },
     /// The user's answer to a running tool's question, recorded before the tool gets it.
     Answer {

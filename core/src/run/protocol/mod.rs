@@ -18,6 +18,7 @@ mod limit;
 mod misuse;
 mod outcome;
 mod output;
+mod pending;
 mod problem;
 mod progress;
 mod question;
@@ -63,6 +64,8 @@ pub(super) use output::MAX_WAITING_MESSAGES;
 pub use output::{
     Output, PartialArgumentsUpdate, PartialOutputUpdate, RunEvent, SteeringRefusal, ToolCallUpdate,
 };
+pub(crate) use pending::PendingCall;
+pub use pending::{Pending, PendingKind};
 pub use problem::{ErrorKind, Problem};
 pub(in crate::run) use progress::MOST_MESSAGE;
 pub use progress::{PartialTooLarge, ToolPartialResult, ToolProgress};

@@ -2,6 +2,7 @@ use super::effect::Effect;
 use super::effect_id::EffectId;
 use super::hook::HookMoment;
 use super::outcome::Outcome;
+use super::pending::Pending;
 use super::progress::{ToolPartialResult, ToolProgress};
 use super::state_kind::EdgeRow;
 use super::ticket::Ticket;
@@ -85,6 +86,12 @@ pub enum RunEvent {
     Interrupted {
         /// The questions.
         interrupts: Vec<Interrupt>,
+    },
+    /// What waits for the user or for the app has changed: an approval or a question was asked or has its answer, or the
+    /// result of a call was deferred or is there.
+    Pending {
+        /// All that waits now.
+        pending: Vec<Pending>,
     },
     /// An answer arrived for an effect that is no longer pending. It changed nothing.
     AnswerDropped {

@@ -11,7 +11,7 @@ macro_rules! tickets {
         $(
             $(#[$doc])*
             ///
-            /// Only [`Run::poll_output`](crate::run::Run::poll_output) and [`Run::pending`](crate::run::Run::pending) make one.
+            /// Only [`Run::poll_output`](crate::run::Run::poll_output) and [`Run::pending_effects`](crate::run::Run::pending_effects) make one.
             /// A run that has taken its effect back meanwhile drops the answer, and says
             /// [`AnswerDropped`](crate::run::RunEvent::AnswerDropped).
             #[derive(Debug, PartialEq, Eq)]

@@ -113,7 +113,7 @@ impl<S: State> Run<S> {
 
     /// Returns tickets for the effects that the host was given and has not answered, for a host that restores a run.
     #[must_use]
-    pub fn pending(&self) -> Vec<Ticket> {
+    pub fn pending_effects(&self) -> Vec<Ticket> {
         let owed = |(id, stage)| {
             matches!(stage, EffectStage::Given | EffectStage::Deferred).then(|| Ticket::of(id))
         };

@@ -220,7 +220,9 @@ impl Replay<'_> {
             BlockContent::State { state } => self.transcript.put_state(state.clone()),
             BlockContent::Usage { usage } => self.transcript.put_usage(usage.clone()),
             BlockContent::HooksPassed { .. }
+            | BlockContent::ApprovalAsked { .. }
             | BlockContent::Approval { .. }
+            | BlockContent::QuestionAsked { .. }
             | BlockContent::Answer { .. }
             | BlockContent::Deferred { .. }
             | BlockContent::Resumed { .. } => {}

@@ -79,7 +79,13 @@ impl Turn {
     pub(super) fn allow_call(&mut self, key: CallKey) {
         let tool = self.setup.config().tools.get(self.name_of(key));
         if tool.is_some_and(|tool| tool.requires_approval) {
+            let schema = tool.and_then(|tool| tool.definition.parameters.clone());
             self.set_status(key, ToolCallStatus::AwaitingApproval, None);
+            self.record(BlockContent::ApprovalAsked {
+                call: key,
+                schema: schema.unwrap_or_default(),
+                deadline: self.asking_ends(),
+            });
             return self.emit(EffectId::Approve(key));
         }
         self.run_call(key);
@@ -127,8 +133,13 @@ impl Turn {
         self.effects.set(effect, EffectStage::Deferred);
         let timeout = self.setup.config().timeouts.deferred;
         self.clocks.set_from_now(TimerKey::Tool(key), timeout);
-        self.record(BlockContent::Deferred { call: key });
+        let deadline = self.clocks.deadline(TimerKey::Tool(key));
+        self.record(BlockContent::Deferred {
+            call: key,
+            deadline,
+        });
         self.set_status(key, ToolCallStatus::Deferred, None);
+        self.report_pending(effect, Some(EffectStage::Deferred));
     }
 
     /// Runs the call, or lets it wait until there is room for it.

@@ -133,7 +133,7 @@ impl Turn {
 
     /// An effect is answered: it is no longer pending.
     pub(in crate::run) fn answered(&mut self, id: EffectId) {
-        self.effects.remove(id);
+        let stage = self.effects.remove(id);
         match id {
             EffectId::Tool(call) => self.clocks.stop(TimerKey::Tool(call)),
             EffectId::Approve(call) => self.clocks.stop(TimerKey::Approval(call)),
@@ -144,6 +144,7 @@ impl Turn {
             EffectId::Authorize { .. } => self.clocks.stop(TimerKey::Credentials),
             EffectId::CreateRun { .. } | EffectId::Persist { .. } | EffectId::Trim { .. } => {}
         }
+        self.report_pending(id, stage);
     }
 
     /// Withdraws an effect; asks the host to stop it if it may have begun.
@@ -200,6 +201,9 @@ impl Turn {
     pub(in crate::run) fn give_again(&mut self) {
         for id in self.effects.at(EffectStage::Given) {
             self.free(id);
+        }
+        if let Some(deferred) = self.effects.at(EffectStage::Deferred).first() {
+            self.report_pending(*deferred, Some(EffectStage::Deferred));
         }
     }
 
@@ -268,7 +272,10 @@ impl Turn {
                 self.effects.remove(id);
                 self.questions.told(call, number);
             }
-            id => self.effects.set(id, EffectStage::Given),
+            id => {
+                self.effects.set(id, EffectStage::Given);
+                self.report_pending(id, Some(EffectStage::Given));
+            }
         }
     }
 

@@ -20,6 +20,7 @@ pub(super) mod effects;
 mod empty;
 mod end;
 pub(super) mod hooks;
+mod pending;
 mod questions;
 pub(super) mod rounds;
 mod stored;

@@ -65,10 +65,16 @@ impl Turn {
         if !self.is_call(key, ToolCallStatus::Executing) {
             return;
         }
-        if self.questions.ask(key, number, question)
-            && let Some(left) = self.clocks.take(TimerKey::Tool(key))
-        {
-            self.questions.keep_time(key, left);
+        if self.questions.ask(key, number, question.clone()) {
+            if let Some(left) = self.clocks.take(TimerKey::Tool(key)) {
+                self.questions.keep_time(key, left);
+            }
+            self.record(BlockContent::QuestionAsked {
+                call: key,
+                number,
+                question,
+                deadline: self.asking_ends(),
+            });
         }
         self.emit(EffectId::Ask { call: key, number });
     }

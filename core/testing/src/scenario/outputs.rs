@@ -136,6 +136,10 @@ fn line(event: RunEvent) -> Line {
             let ids: Vec<_> = interrupts.into_iter().map(|asked| asked.id).collect();
             plain("interrupted", ids.join(" "))
         }
+        RunEvent::Pending { pending } => {
+            let ids: Vec<_> = pending.into_iter().map(|pending| pending.id).collect();
+            plain("pending", ids.join(" "))
+        }
         RunEvent::AnswerDropped { effect } => plain("answer_dropped", effect.to_string()),
         RunEvent::Warning { message } => plain("warning", message),
         RunEvent::Completed(ended) => plain("completed", outcome(&ended)),

@@ -5,7 +5,7 @@ mod typed_tools;
 
 use crate::agent::Agent;
 use crate::answer::output::Output;
-use crate::app::approver::{Answerer, Approver, WithAnswerer};
+use crate::app::asking::Asking;
 use crate::app::credentials::CredentialSource;
 use crate::app::instructions::InstructionsSource;
 use crate::app::journal::JournalSink;
@@ -53,8 +53,7 @@ struct BuilderParts {
     config: RunConfig,
     handlers: Handlers,
     sources: Vec<Arc<dyn ToolSource>>,
-    approver: Option<Arc<dyn Approver>>,
-    answerer: Option<Answerer>,
+    asking: Asking,
     deps: Option<Deps>,
     run_source: Option<Arc<dyn RunSource>>,
     trimmer: Option<Arc<dyn Trimmer>>,
@@ -155,8 +154,7 @@ impl<D> AgentBuilder<D> {
             config,
             handlers: Handlers::new(),
             sources: Vec::new(),
-            approver: None,
-            answerer: None,
+            asking: Asking::default(),
             deps: None,
             run_source: None,
             trimmer: None,
@@ -187,7 +185,7 @@ impl<D> AgentBuilder<D> {
         let Setup {
             config,
             handlers,
-            approver,
+            asking,
             deps,
             run_source,
             trimmer,
@@ -204,7 +202,7 @@ impl<D> AgentBuilder<D> {
         let mut builder = Self::with_config(RunConfig::clone(&config), None);
         let parts = &mut *builder.parts;
         parts.handlers = handlers;
-        parts.approver = approver;
+        parts.asking = asking;
         parts.deps = deps;
         parts.run_source = run_source;
         parts.trimmer = trimmer;
@@ -417,13 +415,7 @@ impl BuilderParts {
         let setup = Setup {
             config: Arc::new(self.config),
             handlers: self.handlers,
-            approver: match self.answerer {
-                Some(answerer) => Some(Arc::new(WithAnswerer {
-                    approver: self.approver,
-                    answerer,
-                })),
-                None => self.approver,
-            },
+            asking: self.asking,
             deps: self.deps,
             run_source: self.run_source,
             trimmer: self.trimmer,

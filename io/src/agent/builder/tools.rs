@@ -1,14 +1,13 @@
 //! The tools of an agent: their code, the code that asks the user about them, and the app's value that they are given.
 
 use super::AgentBuilder;
+use crate::app::answerer::Answerer;
 use crate::app::approver::Approver;
 use crate::app::tools::context::{Deps, ToolContext};
 use crate::app::tools::fault::OnToolError;
 use crate::app::tools::handler::{Blocking, IntoToolAnswer, ToolHandler, WithDeps};
 use crate::app::tools::source::ToolSource;
-use futures::FutureExt;
 use std::sync::Arc;
-use stepwell_core::run::{Question, ToolInvocation, UserAnswer};
 use stepwell_core::tool::{Tool, ToolError};
 
 impl<D: Send + Sync + 'static, T> AgentBuilder<D, T> {
@@ -91,7 +90,9 @@ impl<D: Send + Sync + 'static, T> AgentBuilder<D, T> {
     }
 
     /// Sets the code that asks the user about tools that need an approval: an async closure from a call to a decision,
-    /// or a type of the app's. Without it such calls are denied.
+    /// or a type of the app's. Without it such a call waits: [`Turn::pending`](crate::Turn::pending) and
+    /// [`Conversation::pending`](crate::Conversation::pending) list it, and their `approve` and `deny` take the decision.
+    /// Only a call of [`Agent::run`](crate::Agent::run), of which the app has no turn, is denied then.
     ///
     /// ```
     /// # use stepwell_io::{Agent, provider};
@@ -112,13 +113,13 @@ impl<D: Send + Sync + 'static, T> AgentBuilder<D, T> {
     /// ```
     #[must_use]
     pub fn approver(mut self, approver: impl Approver) -> Self {
-        self.parts.approver = Some(Arc::new(approver));
+        self.parts.asking.approver = Some(Arc::new(approver));
         self
     }
 
     /// Sets the code that asks the user a running tool's questions ([`ToolContext::ask`]): an async closure from the
-    /// call and the question to the answer. It is used instead of [`Approver::ask`]. Without either, questions are
-    /// declined.
+    /// call and the question to the answer, or a type of the app's. Without it a question waits, as an approval does; in
+    /// a call of [`Agent::run`](crate::Agent::run) it is declined.
     ///
     /// ```
     /// # use stepwell_io::{Agent, provider};
@@ -137,13 +138,8 @@ impl<D: Send + Sync + 'static, T> AgentBuilder<D, T> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
-    pub fn answerer<F, Fut>(mut self, answerer: F) -> Self
-    where
-        F: Fn(ToolInvocation, Question) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = UserAnswer> + Send + 'static,
-    {
-        let ask = move |call, question| answerer(call, question).boxed();
-        self.parts.answerer = Some(Arc::new(ask));
+    pub fn answerer(mut self, answerer: impl Answerer) -> Self {
+        self.parts.asking.answerer = Some(Arc::new(answerer));
         self
     }
 

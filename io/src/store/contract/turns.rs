@@ -48,7 +48,10 @@ fn all_blocks() -> Vec<Block> {
                 reason: Some(hard.clone()),
             },
         },
-        BlockContent::Deferred { call },
+        BlockContent::Deferred {
+            call,
+            deadline: Some(Timestamp(7)),
+        },
         BlockContent::ToolResult {
             call,
             tool_call_id: "c\0".into(),

@@ -3,7 +3,7 @@
 use super::{BegunTurn, SessionTurn};
 use crate::engine::Origin;
 use crate::turn::agent::TurnAgent;
-use crate::turn::asking::{Asking, approver};
+use crate::turn::asking::{Asking, Queue};
 use crate::turn::brought::{Brought, Given, RunTerms};
 use crate::turn::event_writer::Written;
 use crate::turn::shared_state::{CHANGE_STATE, SharedState};
@@ -125,7 +125,8 @@ impl SessionTurn {
                 config.timeouts.deferred = Some(interrupt_time);
             })
             .registry(SharedRegistry::default())
-            .approver(approver(asking))
+            .approver(Queue(asking.clone()))
+            .answerer(Queue(asking))
     }
 }
 

@@ -84,8 +84,15 @@ impl Recorder {
 fn canon_block(block: &Block, durable: u64, abstraction: &Abstraction, out: &mut impl Hasher) {
     abstraction.number(block.sequence, durable).hash(out);
     block.hop.hash(out);
-    if !abstraction.history {
-        return json(&block.content, out);
+    match &block.content {
+        // Their deadlines are times, which the clocks have too.
+        BlockContent::ApprovalAsked { call, .. } => return (14u8, call).hash(out),
+        BlockContent::QuestionAsked { call, number, .. } => {
+            return (15u8, call, number).hash(out);
+        }
+        BlockContent::Deferred { call, .. } => return (5u8, call).hash(out),
+        content if !abstraction.history => return json(content, out),
+        _ => {}
     }
     // A write goes to the host as it is: its contents decide nothing.
     match &block.content {
@@ -100,8 +107,10 @@ fn canon_block(block: &Block, durable: u64, abstraction: &Abstraction, out: &mut
         BlockContent::ToolResult { call, .. } => (4u8, call).hash(out),
         BlockContent::Steering { .. } => 6u8.hash(out),
         BlockContent::Resumed { .. } => 7u8.hash(out),
-        BlockContent::Deferred { call } => (5u8, call).hash(out),
         BlockContent::Answer { call, number, .. } => (12u8, call, number).hash(out),
         BlockContent::HooksPassed { call, .. } => (13u8, call).hash(out),
+        BlockContent::ApprovalAsked { .. }
+        | BlockContent::QuestionAsked { .. }
+        | BlockContent::Deferred { .. } => {}
     }
 }
