@@ -46,6 +46,7 @@ pub fn kinds(world: &World) -> Vec<&'static str> {
         BlockContent::Messages { .. } => "messages",
         BlockContent::State { .. } => "state",
         BlockContent::Usage { .. } => "usage",
+        BlockContent::ApprovalAsked { .. } => "approval_asked",
         _ => "?",
     };
     world

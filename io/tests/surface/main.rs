@@ -3,6 +3,7 @@
 mod errors;
 mod memory;
 mod models;
+mod pending;
 mod runs;
 mod stores;
 mod tool_errors;

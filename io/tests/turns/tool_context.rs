@@ -161,19 +161,6 @@ async fn a_tool_asks_the_user() {
 }
 
 #[tokio::test]
-async fn without_a_way_to_ask_a_question_is_declined() {
-    let server = start(script()).await;
-    let agent = agent(&server)
-        .blocking_tool(ship(), |call| -> Result<String, QuestionError> {
-            Ok(format!("{:?}", call.ask_blocking("Why?")?))
-        })
-        .chat();
-    watch(agent.send("Ship it")).await;
-    let result = messages(&server.requests()[1], "tool")[0]["content"].to_string();
-    assert!(result.contains("no way to ask"), "{result}");
-}
-
-#[tokio::test]
 async fn a_tool_that_waits_for_the_user_does_not_run_out_of_time() {
     let server = start(script()).await;
     let agent = agent(&server)

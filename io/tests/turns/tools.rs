@@ -238,23 +238,6 @@ async fn the_user_is_asked_before_a_tool_that_needs_it() {
 }
 
 #[tokio::test]
-async fn without_anyone_to_ask_tools_that_need_it_are_denied() {
-    let server = start(Script::secret_numbers()).await;
-    let agent = agent(&server)
-        .tool(secret_number().requires_approval(), lookup)
-        .chat();
-    let (_, finished) = watch(agent.send("Go on")).await;
-    assert_eq!(finished.outcome, Outcome::Success);
-    let requests = server.requests();
-    let shown = messages(&requests[1], "tool");
-    assert_eq!(shown.len(), 2);
-    for result in shown {
-        let shown = result["content"].as_str().unwrap_or_default();
-        assert!(shown.contains("no way to ask the user"), "{shown}");
-    }
-}
-
-#[tokio::test]
 async fn a_turn_stops_at_its_limit_of_tool_rounds() {
     let mut script = Script::new();
     for _ in 0..4 {

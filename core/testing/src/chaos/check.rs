@@ -6,8 +6,9 @@ use std::collections::BTreeSet;
 use stepwell_core::dialect::HttpRequest;
 use stepwell_core::event::{Event, Message};
 use stepwell_core::run::{
-    EffectId, EffectStage, LimitPolicy, Output, RunEvent, StateKind, TimerKey,
+    EffectId, EffectStage, LimitPolicy, Output, Pending, PendingKind, RunEvent, StateKind, TimerKey,
 };
+use stepwell_core::session;
 use stepwell_mock_llm::check::Rules;
 
 impl Chaos {
@@ -18,6 +19,42 @@ impl Chaos {
         self.check_waiting();
         self.check_limits();
         self.check_over();
+        self.check_pending();
+    }
+
+    /// What waits for the user is stored before it is asked for, and a run at rest waits for all that is stored as
+    /// waiting.
+    fn check_pending(&mut self) {
+        if !self.disk.is_on || self.has_given_up() {
+            return;
+        }
+        let pending = self.machine.pending();
+        let is_resting = self.machine.is_resting();
+        if pending.is_empty() && !is_resting {
+            return;
+        }
+        let stored = session::pending(&self.disk.turn.turn);
+        let key = |pending: &Pending| (pending.id.clone(), pending.kind, pending.tool.clone());
+        let is_stored = |waits: &Pending| stored.iter().any(|other| key(other) == key(waits));
+        // That a result comes later is stored in time, and nobody is asked.
+        let mut asked = pending
+            .iter()
+            .filter(|waits| waits.kind != PendingKind::Result);
+        let is_right = match is_resting {
+            true => stored.len() == pending.len() && pending.iter().all(is_stored),
+            false => asked.all(is_stored),
+        };
+        self.ensure(is_right, Invariant::StoredBeforeUsed, || {
+            format!("{pending:?} waits, and {stored:?} is stored")
+        });
+    }
+
+    /// Returns whether the store failed too often, which was reported.
+    fn has_given_up(&self) -> bool {
+        self.outputs.iter().any(|output| {
+            matches!(output, Output::Event(RunEvent::Warning { message })
+                if message.contains("could not be stored"))
+        })
     }
 
     /// Checks that every pending effect is in progress, every timer has its reason, and a run that is not over waits
@@ -181,10 +218,7 @@ impl Chaos {
 
     /// Once all is quiet, all blocks are stored, unless the store failed too often and that was reported.
     fn check_stored(&mut self) {
-        let gave_up = self.outputs.iter().any(|output| {
-            matches!(output, Output::Event(RunEvent::Warning { message })
-                if message.contains("could not be stored"))
-        });
+        let gave_up = self.has_given_up();
         let (written, stored) = (self.blocks.len(), self.disk.blocks.len());
         let is_stored = gave_up || written == stored;
         self.ensure(is_stored, Invariant::StoredBeforeUsed, || {
