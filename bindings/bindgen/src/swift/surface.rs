@@ -4,15 +4,17 @@
 use anyhow::{Context as _, ensure};
 
 /// The generated types whose names belong to types that are written by hand.
-const RENAMED: [(&str, &str); 4] = [
+const RENAMED: [(&str, &str); 6] = [
     ("Agent", "FfiAgent"),
+    ("AgentTool", "FfiAgentTool"),
+    ("ToolContext", "FfiToolContext"),
     ("Turn", "FfiTurn"),
     ("Recovered", "FfiRecovered"),
     ("StepwellError", "CallError"),
 ];
 
 /// The types that the hand-written sources use and an app does not, besides the generator's own.
-const INTERNAL: [&str; 12] = [
+const INTERNAL: [&str; 13] = [
     "AgentSetup",
     "Answerer",
     "Approver",
@@ -24,11 +26,13 @@ const INTERNAL: [&str; 12] = [
     "OutputDecoder",
     "RunSource",
     "StoreSetup",
+    "ToolHandler",
     "Trimmer",
 ];
 
 /// The functions for the hand-written sources alone.
-const INTERNAL_FUNCTIONS: [&str; 5] = [
+const INTERNAL_FUNCTIONS: [&str; 6] = [
+    "currentCaller",
     "eventToJson",
     "mediaPart",
     "newestMessages",
