@@ -4,15 +4,16 @@
 use anyhow::{Context as _, ensure};
 
 /// The generated classes whose names belong to classes that are written by hand.
-const RENAMED: [(&str, &str); 4] = [
+const RENAMED: [(&str, &str); 5] = [
     ("Agent", "FfiAgent"),
     ("Turn", "FfiTurn"),
     ("Recovered", "FfiRecovered"),
+    ("ToolContext", "FfiToolContext"),
     ("StepwellException", "CallException"),
 ];
 
 /// The declarations that the hand-written sources use and an app does not, besides the generator's own.
-const INTERNAL: [&str; 24] = [
+const INTERNAL: [&str; 25] = [
     "AgentHook",
     "AgentInterface",
     "AgentSetup",
@@ -34,6 +35,7 @@ const INTERNAL: [&str; 24] = [
     "RustBuffer",
     "StoreSetup",
     "StoredTurn",
+    "ToolContextInterface",
     "ToolHandler",
     "Trimmer",
     "TurnInterface",

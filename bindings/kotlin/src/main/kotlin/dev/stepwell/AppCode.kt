@@ -12,6 +12,7 @@ import kotlinx.coroutines.withContext
 internal class AppCode {
     var context: CoroutineContext = EmptyCoroutineContext
     var onError: ((Throwable) -> Unit)? = null
+    var onToolError: OnToolError = OnToolError.TELL_MODEL
 
     /** Runs code, reports its exception, and passes that on. */
     suspend fun <T> run(code: suspend () -> T): T =

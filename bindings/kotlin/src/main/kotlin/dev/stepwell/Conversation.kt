@@ -17,6 +17,7 @@ import kotlinx.serialization.serializer
  */
 public class Conversation internal constructor(
     private val engine: Engine,
+    private val deps: Deps,
     private val agent: FfiAgent,
     private val thread: FfiAgent,
 ) : AutoCloseable {
@@ -116,5 +117,5 @@ public class Conversation internal constructor(
     override fun close(): Unit = thread.close()
 
     private fun <T> turn(answer: Answer<T>, begin: suspend (FfiAgent) -> FfiTurn): Turn<T> =
-        engine.turn(begin, answer) { HeldThread(thread) { engine.read(agent, key) } }
+        engine.turn(begin, answer, deps) { HeldThread(thread) { engine.read(agent, key) } }
 }

@@ -70,7 +70,7 @@ class OkHttpTransportTest {
                 givenUp.complete(Unit)
             }
         }
-        agentOf("http://model.example/v1", endless).stream("Hi").updates.first { it is Event.TextMessageContent }
+        agentOf("http://model.example/v1", endless).stream("Hi").updates.first { it is Update.Text }
         givenUp.await()
     }
 
