@@ -1,5 +1,6 @@
 //! README and the pages of the site: the blocks of code in them, and what runs each.
 
+mod comparison;
 pub(crate) mod site;
 pub(crate) mod steps;
 
@@ -121,6 +122,7 @@ pub(crate) fn check(context: &Context) -> anyhow::Result<usize> {
         }
     }
     ensure!(faults.is_empty(), "{}", faults.join("\n"));
+    comparison::check(context)?;
     Ok(count)
 }
 
