@@ -102,6 +102,11 @@ pub(crate) fn check(context: &Context) -> anyhow::Result<usize> {
         if page == "README.md" && text.lines().count() >= README_LINES {
             faults.push(format!("README.md has {README_LINES} lines or more"));
         }
+        if page.starts_with("docs/guides/") && !begins_with_code(&text) {
+            faults.push(format!(
+                "{page} has a table or a section before its first block of code: show a program first"
+            ));
+        }
         let begins_here = GETTING_STARTED.contains(&page);
         for block in blocks(&text).with_context(|| page.to_owned())? {
             count += 1;
@@ -124,6 +129,16 @@ pub(crate) fn check(context: &Context) -> anyhow::Result<usize> {
     ensure!(faults.is_empty(), "{}", faults.join("\n"));
     comparison::check(context)?;
     Ok(count)
+}
+
+/// Returns whether a page shows code before any table or section.
+fn begins_with_code(page: &str) -> bool {
+    let first = page.lines().find(|line| {
+        ["```", "|", "## "]
+            .iter()
+            .any(|part| line.starts_with(part))
+    });
+    first.is_some_and(|line| line.starts_with("```"))
 }
 
 pub(crate) fn files_below(folder: &Path) -> io::Result<Vec<PathBuf>> {
@@ -149,7 +164,7 @@ fn missing<'b>(block: &'b str, source: &str) -> Option<&'b str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{blocks, missing};
+    use super::{begins_with_code, blocks, missing};
 
     const PAGE: &str = "\
 <!-- not run: of no block -->
@@ -180,6 +195,20 @@ main() {}
         assert_eq!(dart.mark("run by"), Some("no compiler"));
         for wrong in ["<!-- run: x -->", "<!-- not run: -->", "<!-- nothing -->"] {
             assert!(blocks(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_guide_begins_with_code() {
+        assert!(begins_with_code(
+            "# A\n\nText:\n\n```js\na()\n```\n\n| b |\n"
+        ));
+        for page in [
+            "# A\n\n| b |\n\n```js\n```\n",
+            "# A\n\n## B\n```js\n```\n",
+            "# A\n",
+        ] {
+            assert!(!begins_with_code(page), "{page}");
         }
     }
 
