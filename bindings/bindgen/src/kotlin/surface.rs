@@ -113,7 +113,7 @@ pub(super) fn reduced(generated: &str) -> anyhow::Result<String> {
         ensure!(text.contains(&from), "there is no `{name}`");
         text = text.replace(&from, &format!(" internal{from}"));
     }
-    signed(&thrown(&text)?)
+    super::interfaces::removed(&signed(&thrown(&text)?)?)
 }
 
 /// Renames the classes in a line of code.
@@ -142,6 +142,7 @@ fn renamed(line: &str) -> String {
 fn internal(line: &str) -> String {
     let declaration = line.strip_prefix("public ").unwrap_or(line);
     let kinds = [
+        "abstract class ",
         "open class ",
         "sealed class ",
         "data class ",

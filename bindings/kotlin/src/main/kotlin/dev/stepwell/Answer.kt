@@ -1,7 +1,7 @@
 package dev.stepwell
 
-import dev.stepwell.ffi.FfiAgent
-import dev.stepwell.ffi.Finished
+import dev.stepwell.internal.FfiAgent
+import dev.stepwell.internal.Finished
 import kotlinx.serialization.KSerializer
 import kotlinx.serialization.descriptors.PrimitiveKind
 import kotlinx.serialization.descriptors.SerialDescriptor

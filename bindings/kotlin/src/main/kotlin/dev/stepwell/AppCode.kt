@@ -1,6 +1,6 @@
 package dev.stepwell
 
-import dev.stepwell.ffi.CallbackException
+import dev.stepwell.internal.CallbackException
 import java.util.logging.Level
 import java.util.logging.Logger
 import kotlin.coroutines.CoroutineContext

@@ -1,6 +1,6 @@
 package dev.stepwell
 
-import dev.stepwell.ffi.FfiAgent
+import dev.stepwell.internal.FfiAgent
 import java.util.concurrent.ConcurrentHashMap
 import java.util.concurrent.atomic.AtomicLong
 import kotlin.coroutines.CoroutineContext

@@ -1,7 +1,7 @@
 package dev.stepwell
 
-import dev.stepwell.ffi.FfiAgent
-import dev.stepwell.ffi.FfiTurn
+import dev.stepwell.internal.FfiAgent
+import dev.stepwell.internal.FfiTurn
 import kotlinx.serialization.KSerializer
 import kotlinx.serialization.json.Json
 import kotlinx.serialization.json.JsonElement

@@ -1,6 +1,6 @@
 package dev.stepwell
 
-import dev.stepwell.ffi.CallException
+import dev.stepwell.internal.CallException
 import java.io.IOException
 import java.util.concurrent.TimeoutException
 

@@ -1,6 +1,6 @@
 package dev.stepwell
 
-import dev.stepwell.ffi.AgentTool
+import dev.stepwell.internal.AgentTool
 
 /**
  * The options of one run that differ from its agent's; what is not set is as in the agent.

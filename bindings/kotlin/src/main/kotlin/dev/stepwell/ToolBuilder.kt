@@ -1,8 +1,8 @@
 package dev.stepwell
 
-import dev.stepwell.ffi.AgentTool
-import dev.stepwell.ffi.FfiToolContext
-import dev.stepwell.ffi.ToolHandler
+import dev.stepwell.internal.AgentTool
+import dev.stepwell.internal.FfiToolContext
+import dev.stepwell.internal.ToolHandler
 import java.util.function.Function
 import kotlin.coroutines.cancellation.CancellationException
 import kotlin.time.Duration

@@ -1,6 +1,6 @@
 package dev.stepwell
 
-import dev.stepwell.ffi.FfiToolContext
+import dev.stepwell.internal.FfiToolContext
 import kotlin.coroutines.AbstractCoroutineContextElement
 import kotlin.coroutines.CoroutineContext
 

@@ -1,8 +1,8 @@
 package dev.stepwell
 
-import dev.stepwell.ffi.FfiAgent
-import dev.stepwell.ffi.FfiTurn
-import dev.stepwell.ffi.Finished
+import dev.stepwell.internal.FfiAgent
+import dev.stepwell.internal.FfiTurn
+import dev.stepwell.internal.Finished
 import java.util.concurrent.atomic.AtomicBoolean
 import kotlin.coroutines.cancellation.CancellationException
 import kotlinx.coroutines.CompletableDeferred

@@ -1,6 +1,6 @@
 package dev.stepwell
 
-import dev.stepwell.ffi.NoHandle
+import dev.stepwell.internal.NoHandle
 import java.io.IOException
 import java.util.concurrent.CopyOnWriteArrayList
 import java.util.concurrent.CountDownLatch
