@@ -57,7 +57,7 @@ async def busy(request: Request, error: BusyError) -> JSONResponse:
 
 
 async def user_of(authorization: Annotated[str, Header()]) -> str:
-    """Stands for the app's own login: returns the user of a token."""
+    """Returns the user of a token; an app has its own login here."""
     user = authorization.removeprefix("Bearer token-of-")
     if user not in ORDERS:
         raise HTTPException(401)
