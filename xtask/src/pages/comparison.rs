@@ -7,14 +7,11 @@ use std::{fmt::Write as _, fs, path::Path};
 /// The file of each job, and what the page calls the job.
 const JOBS: [(&str, &str); 6] = [
     ("ask", "ask, and print the answer"),
-    ("stream", "print the answer while it comes"),
+    ("stream", "stream the answer"),
     ("tool", "a tool"),
-    ("typed", "an answer of a type"),
-    ("users", "two users, each of whom is remembered"),
-    (
-        "approval",
-        "a tool that asks first, also after the process was killed",
-    ),
+    ("typed", "a typed answer"),
+    ("users", "a conversation for each of two users"),
+    ("approval", "approve a tool call, after a restart too"),
 ];
 
 /// The folder of each SDK, and the end of its programs' names.
