@@ -1,4 +1,5 @@
 // Generated from bindings/src.
+import StepwellBindings
 
 extension AgentWith {
     /// Defines an agent: its model, and all that its turns have in common. Nothing is sent; what cannot work at all, such
@@ -67,7 +68,7 @@ extension AgentWith {
             runSource: runSource.map(CreatingRuns.init),
             trimContext: trimContext.map(Trimming.init),
             credentials: credentials.map(Authorizing.init),
-            hooks: hooks,
+            hooks: hooks.map(\.made),
             instructionsFrom: instructionsFrom.map(Instructing.init),
             registry: registry
         )

@@ -1,3 +1,5 @@
+import StepwellBindings
+
 /// A definition: a model, instructions, tools, and all that the turns have in common. It remembers nothing, costs little,
 /// and can be shared between users and tasks; what is remembered is a `Conversation`.
 ///

@@ -1,3 +1,5 @@
+import StepwellBindings
+
 /// A tool with a closure as its code, for runs that are given nothing.
 public typealias AgentTool = AgentToolWith<Void>
 

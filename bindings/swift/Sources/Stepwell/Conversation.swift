@@ -1,3 +1,5 @@
+import StepwellBindings
+
 /// A conversation: what is said in it is in the history of its next turn. `Agent.conversation` makes one.
 ///
 /// Conversations of one agent with the same id are the same one. Where none of them is held any more, what this process

@@ -1,4 +1,5 @@
 import Foundation
+import StepwellBindings
 
 /// What an agent's turns run on: Stepwell's own agents, each of which is a map of conversations. One serves the agent's
 /// store, and each other store has a further one while a conversation uses it.

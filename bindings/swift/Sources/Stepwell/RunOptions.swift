@@ -1,3 +1,5 @@
+import StepwellBindings
+
 /// The options of one run that differ from its agent's; what is nil is as in the agent.
 ///
 ///     let brief = RunOptions(instructions: "Answer in one word.", user: "user-7")

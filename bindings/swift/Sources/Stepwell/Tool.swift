@@ -1,3 +1,5 @@
+import StepwellBindings
+
 /// A tool as a type of the app: what it does, what it takes, and its code.
 ///
 ///     struct Weather: Tool {

@@ -1,4 +1,5 @@
 import Foundation
+import StepwellBindings
 
 /// The tools of an agent, as Stepwell takes them. Those without a schema are an error of the first run.
 struct ToolList: Sendable {

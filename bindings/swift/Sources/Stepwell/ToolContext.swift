@@ -1,3 +1,5 @@
+import StepwellBindings
+
 /// What a tool's code has of its call, in a run that is given nothing.
 public typealias ToolContext = ToolContextWith<Void>
 

@@ -1,3 +1,5 @@
+import StepwellBindings
+
 /// A turn: one message of the user, and all that the model and its tools do about it. It is under way from the beginning.
 ///
 ///     let turn = agent.stream("What are Alice's and Bob's secret numbers?")

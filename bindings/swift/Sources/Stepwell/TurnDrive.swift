@@ -1,4 +1,5 @@
 import Foundation
+import StepwellBindings
 
 /// A turn of Stepwell's own from its beginning to what it came to. Its events are taken once: by an iterator, or by whoever
 /// waits for the result alone.
@@ -99,7 +100,7 @@ final class TurnDrive: @unchecked Sendable {
         }
         guard let problem = problemOf(outcome: finished.outcome) else { return finished }
         if case .cancelled = finished.outcome { try Task.checkCancellation() }
-        throw StepwellError(problem, provider: provider, result: TurnResult(finished) { _, _ in })
+        throw StepwellError(problem, provider: provider, turn: TurnResult<Void>(finished) { _, _ in })
     }
 
     func suspend() async throws -> String {

@@ -1,4 +1,5 @@
 // Agents and conversations whose runs are given nothing for their tools.
+import StepwellBindings
 
 extension AgentWith where Deps == Void {
     /// Asks the model, without any memory, and waits for its complete answer. The parts follow the prompt, in order: what

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Stepwell
+@testable import StepwellBindings
 
 /// What a service has for each of its users.
 private struct Account: Sendable {

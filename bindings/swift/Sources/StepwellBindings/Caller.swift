@@ -2,19 +2,19 @@ import Foundation
 
 /// The task that began a turn, for the app's code that Stepwell calls for the turn: tools, approver, hooks and the rest run
 /// with the task's priority and task-local values. Stepwell calls them on threads of its own, where there are none.
-final class Caller: Sendable {
+package final class Caller: Sendable {
     /// The app's dependencies of the turn whose code runs.
-    @TaskLocal static var deps: (any Sendable)?
+    @TaskLocal package static var deps: (any Sendable)?
 
     private static let known = Known()
 
     /// The number by which Stepwell names the caller.
-    let id: UInt64
+    package let id: UInt64
     private let jobs: AsyncStream<Job>.Continuation
     private let turns = Turns()
 
     /// Starts a task that inherits from the current one what tasks inherit. It lasts until `end`.
-    init(deps: any Sendable) {
+    package init(deps: any Sendable) {
         let (stream, jobs) = AsyncStream.makeStream(of: Job.self)
         self.jobs = jobs
         id = Self.known.nextId()
@@ -27,12 +27,12 @@ final class Caller: Sendable {
     }
 
     /// Sets how many turns the task has begun, if it is not one.
-    func began(turns count: Int) {
+    package func began(turns count: Int) {
         if turns.add(count - 1) == 0 { over() }
     }
 
     /// Is called when a turn is over. Code that is called even later, such as that of a failing store, has no caller.
-    func end() {
+    package func end() {
         if turns.add(-1) == 0 { over() }
     }
 
@@ -42,7 +42,7 @@ final class Caller: Sendable {
     }
 
     /// How many there are.
-    static var count: Int { known.count }
+    package static var count: Int { known.count }
 
     static func of(_ id: UInt64) -> Caller? { id == 0 ? nil : known.caller(id) }
 
