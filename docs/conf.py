@@ -3,6 +3,9 @@
 Pages are written for the repository: their links are paths in it. Here a link to a page becomes one to the site's page, and
 a link to any other file or folder one to the repository on GitHub. A page whose text stands elsewhere, as `architecture.md`
 does, is an `include` and nothing else.
+
+Blocks of code in different languages, with nothing between them, become tabs, one for each language. The pages need no
+markup for that, so that on GitHub they read as one block after another.
 """
 
 from __future__ import annotations
@@ -31,7 +34,7 @@ project_copyright = author
 version = release = PACKAGE["version"]
 
 root_doc = "index"
-extensions = ["myst_parser", "sphinx_copybutton", "sphinxcontrib.mermaid"]
+extensions = ["myst_parser", "sphinx_copybutton", "sphinx_design", "sphinxcontrib.mermaid"]
 exclude_patterns = ["recording"]
 nitpicky = True
 
@@ -60,6 +63,23 @@ FENCE = re.compile(r"^(```+|~~~+).*?^\1\s*$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"(!\[[^\]]*\]\(|\]\()([^)\s#:]+)(#[^)\s]*)?(\))")
 COMMENT = re.compile(r"^<!--.*?-->\n", re.MULTILINE | re.DOTALL)
 """Marks for what runs the pages' code."""
+
+TABS = {
+    "rust": "Rust",
+    "python": "Python",
+    "kotlin": "Kotlin",
+    "swift": "Swift",
+    "dart": "Dart",
+    "js": "TypeScript",
+    "javascript": "TypeScript",
+    "ts": "TypeScript",
+}
+"""The name of the tab of each language."""
+
+CODE = r"```(?:" + "|".join(TABS) + r")\b[^\n]*\n(?:(?!```)[^\n]*\n)*```\n"
+MARKED = r"(?:<!-- [^\n]* -->\n)*" + CODE
+BLOCKS = re.compile(rf"^{MARKED}(?:\n{MARKED})+", re.MULTILINE)
+"""Blocks of code with nothing but marks between them."""
 
 TESTED = re.compile(r"^```rust,\w+$", re.MULTILINE)
 """What rustdoc is told of a block."""
@@ -107,13 +127,29 @@ def for_the_site(text: str, file: Path, page: str) -> str:
     return outside_of_code(TESTED.sub("```rust", text), LINK, target)
 
 
+def tabbed(text: str) -> str:
+    """The text with tabs for blocks that show one thing in several languages.
+
+    sphinx-design opens the same language in all tabs of a page, and remembers it for other pages and visits.
+    """
+
+    def tabs(run: re.Match[str]) -> str:
+        blocks = [(TABS[re.split(r"\W", code[3:], maxsplit=1)[0]], code) for code in re.findall(CODE, run[0])]
+        if len({name for name, _ in blocks}) < len(blocks):
+            return run[0]
+        items = [f"````{{tab-item}} {name}\n:sync: {name.lower()}\n\n{code}````\n" for name, code in blocks]
+        return "`````{tab-set}\n:sync-group: language\n\n" + "\n".join(items) + "`````\n"
+
+    return BLOCKS.sub(tabs, text)
+
+
 def read(app: Sphinx, page: str, source: list[str]) -> None:
     if PAGES[page] == DOCS / f"{page}.md":
-        source[0] = for_the_site(source[0], PAGES[page], page)
+        source[0] = tabbed(for_the_site(source[0], PAGES[page], page))
 
 
 def read_included(app: Sphinx, path: Path, page: str, content: list[str]) -> None:
-    content[0] = for_the_site(content[0], (DOCS / path).resolve(), page)
+    content[0] = tabbed(for_the_site(content[0], (DOCS / path).resolve(), page))
 
 
 def summary(app: Sphinx, page: str) -> str:

@@ -30,23 +30,31 @@ let package = Package(
     platforms: [.iOS(.v16), .macOS(.v13)],
     products: [
         .library(name: "Stepwell", targets: ["Stepwell"]),
+        .library(name: "StepwellMachine", targets: ["StepwellMachine"]),
         .library(name: "StepwellTesting", targets: ["StepwellTesting"]),
     ],
     targets: [
         library,
+        // What uniffi generates: no product.
         .target(
-            name: "Stepwell",
+            name: "StepwellBindings",
             dependencies: ["StepwellFFI"],
-            // What the library asks of Apple's systems, for the App Store; elsewhere it would be a bundle for nothing.
-            exclude: isSystemLibrary ? [privacy] : [],
-            resources: isSystemLibrary ? [] : [.copy(privacy)],
             linkerSettings: (isSystemLibrary ? [.linkedLibrary("stepwell_ffi")] : []) + [
                 .linkedFramework("Security", .when(platforms: [.iOS, .macOS])),
                 .linkedFramework("SystemConfiguration", .when(platforms: [.iOS, .macOS])),
             ]
         ),
-        .target(name: "StepwellTesting", dependencies: ["Stepwell"]),
-        .testTarget(name: "StepwellTests", dependencies: ["Stepwell", "StepwellTesting"]),
+        .target(
+            name: "Stepwell",
+            dependencies: ["StepwellBindings"],
+            // What the library asks of Apple's systems, for the App Store; elsewhere it would be a bundle for nothing.
+            exclude: isSystemLibrary ? [privacy] : [],
+            resources: isSystemLibrary ? [] : [.copy(privacy)]
+        ),
+        // The machine without IO, for an app with a loop of its own.
+        .target(name: "StepwellMachine", dependencies: ["StepwellBindings"]),
+        .target(name: "StepwellTesting", dependencies: ["StepwellBindings"]),
+        .testTarget(name: "StepwellTests", dependencies: ["Stepwell", "StepwellMachine", "StepwellTesting"]),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -9,7 +9,11 @@ let package = Package(
     products: [.library(name: "ChatTurn", targets: ["ChatTurn"])],
     dependencies: [.package(path: "../../bindings/swift")],
     targets: [
-        .target(name: "ChatTurn", dependencies: [.product(name: "Stepwell", package: "swift")]),
+        .target(
+            name: "ChatTurn",
+            dependencies: [
+                .product(name: "Stepwell", package: "swift"), .product(name: "StepwellMachine", package: "swift"),
+            ]),
         .testTarget(name: "ChatTurnTests", dependencies: ["ChatTurn"]),
     ]
 )

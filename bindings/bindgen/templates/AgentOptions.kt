@@ -4,15 +4,15 @@ package dev.stepwell
 
 {{ edits::IMPORTS }}
 /** The options of an [Agent], besides its model: the settings of its turns. */
-public abstract class AgentOptions internal constructor() {
+public abstract class AgentOptions<out B> internal constructor() {
 {%- for field in options if !self::is_of_model(field) %}
 {{ self::doc(field.doc) }}
     public var {{ field.name.to_lower_camel_case() }}: {{ self::field_ty(field)? }} = {{ self::default(field)? }}
 
     /** Sets `{{ field.name.to_lower_camel_case() }}`; for Java. */
-    public fun {{ field.name.to_lower_camel_case() }}(value: {{ self::field_ty(field)? }}): AgentBuilder {
+    public fun {{ field.name.to_lower_camel_case() }}(value: {{ self::field_ty(field)? }}): B {
         {{ field.name.to_lower_camel_case() }} = value
-        return this as AgentBuilder
+        return self()
     }
 {% if let Some(record) = self::block(field) %}
     /** Changes `{{ field.name.to_lower_camel_case() }}`: what the block does not set stays. */
@@ -21,6 +21,9 @@ public abstract class AgentOptions internal constructor() {
     }
 {% endif %}
 {%- endfor %}
+    @Suppress("UNCHECKED_CAST")
+    private fun self(): B = this as B
+
     /** The configuration, without the key. */
     internal fun config(of: Model): RunConfig =
         RunConfig(

@@ -1,6 +1,7 @@
 // Generated from bindings/src.
+import StepwellBindings
 
-extension Agent {
+extension AgentWith {
     /// Defines an agent: its model, and all that its turns have in common. Nothing is sent; what cannot work at all, such
     /// as an unknown provider, is thrown by the first run as `.misuse`.
     ///
@@ -34,7 +35,7 @@ extension Agent {
     public init(
         model: Model,
         instructions: String? = nil,
-        tools: [AgentTool] = [],
+        tools: [any AgentToolConvertible<Deps>] = [],
         approver: (@Sendable (ToolInvocation) async throws -> Decision)? = nil,
         answerer: (@Sendable (ToolInvocation, Question) async throws -> UserAnswer)? = nil,
         store: SessionStore? = nil,
@@ -59,7 +60,6 @@ extension Agent {
 {%- endfor %}
         )
         let setup = AgentSetup(
-            tools: tools,
             approver: approver.map(Approving.init),
             answerer: answerer.map(Answering.init),
             store: store.map { StoreSetup(store: $0, waits: waitsForStore) },
@@ -68,10 +68,10 @@ extension Agent {
             runSource: runSource.map(CreatingRuns.init),
             trimContext: trimContext.map(Trimming.init),
             credentials: credentials.map(Authorizing.init),
-            hooks: hooks,
+            hooks: hooks.map(\.made),
             instructionsFrom: instructionsFrom.map(Instructing.init),
             registry: registry
         )
-        self.init(engine: Engine(model: model, config: config, setup: setup))
+        self.init(engine: Engine(model: model, config: config, setup: setup, tools: ToolList(tools)))
     }
 }

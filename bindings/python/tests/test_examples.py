@@ -32,7 +32,7 @@ def run(*arguments: str) -> str:
     return ran.stdout
 
 
-@pytest.mark.parametrize("name", ["ask.py", "budget.py", "hello.py", "scripted.py", "trip.py", "tokens.py", "guard.py", "ship.py", "traced.py"])
+@pytest.mark.parametrize("name", ["any_model.py", "approve.py", "ask.py", "budget.py", "diary.py", "hello.py", "scripted.py", "trip.py", "tokens.py", "guard.py", "ship.py", "traced.py"])
 def test_first_programs_are_short(name: str) -> None:
     assert len((EXAMPLES / name).read_text(encoding="utf-8").splitlines()) < 30
 
@@ -165,6 +165,34 @@ def test_ship_asks(mock_llm: Start) -> None:
     )
     assert ran.stdout.endswith("It is on its way.\n")
     assert "a book leaves Bergen today" in json.dumps(server.requests()[1]["body"])
+
+
+@pytest.mark.parametrize(("said", "told"), [("yes", "paid 5 euros"), ("later", "the user said no")])
+def test_approve_asks(mock_llm: Start, said: str, told: str) -> None:
+    server = mock_llm(calls(("pay", {"euros": 5})), text("As you like."))
+    command = [sys.executable, str(EXAMPLES / "approve.py"), server.base_url]
+    ran = subprocess.run(command, input=f"{said}\n", capture_output=True, text=True, check=True)
+    assert ran.stdout == "Pay 5 euros? As you like.\n"
+    assert told in json.dumps(server.requests()[1]["body"])
+    assert server.failures() == []
+
+
+def test_any_model_takes_the_name_of_a_model(mock_llm: Start) -> None:
+    mock = mock_llm(text("In Norway."))
+    assert run(str(EXAMPLES / "any_model.py"), "anthropic:claude-sonnet-4-5", mock.urls["anthropic"]) == "In Norway.\n"
+    assert mock.requests()[0]["body"]["model"] == "claude-sonnet-4-5"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGKILL")
+def test_the_diary_continues_after_its_process_was_killed(mock_llm: Start, tmp_path: Path) -> None:
+    mock = mock_llm({"steps": [{"text": "Well"}, "stall"]}, text("Nothing."), text("A question."))
+    arguments = [str(EXAMPLES / "diary.py"), str(tmp_path / "diary.db"), mock.base_url]
+    with subprocess.Popen([sys.executable, *arguments]) as first:
+        mock.wait_until(lambda requests: len(requests) == 1)
+        os.kill(first.pid, signal.SIGKILL)
+    assert run(*arguments) == "Nothing.\nA question.\n"
+    assert len(mock.requests()[2]["body"]["messages"]) == 3
+    assert mock.failures() == []
 
 
 def test_budget(mock_llm: Start) -> None:

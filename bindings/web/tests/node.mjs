@@ -20,7 +20,7 @@ import { shared } from "./shared.mjs";
 import { scenarios } from "./scenario_files.mjs";
 import { playAll, restoreEvery } from "./scenarios.mjs";
 import { hooks } from "./hooks.mjs";
-import { guard, tokens } from "./tokens.mjs";
+import { approve, guard, tokens } from "./tokens.mjs";
 
 const part = (name) => import(pathToFileURL(resolve(process.argv[2], name)));
 const stepwell = await part("node.js");
@@ -60,7 +60,7 @@ function ring(place, [leg, legs]) {
 const { STEPWELL_RING, STEPWELL_RING_LEG } = process.env;
 const wrong = STEPWELL_RING
   ? ring(STEPWELL_RING, STEPWELL_RING_LEG.split("/").map(Number))
-  : [...beforeInit, ...(await agents(stepwell)), ...(await members(stepwell)), ...(await options(stepwell)), ...(await hooks(stepwell)), ...(await tokens(stepwell)), ...(await guard(stepwell)), ...(await durable(stepwell)), ...(await busy(stepwell)), ...(await readers(stepwell)), ...(await shared(stepwell)), ...(await hello(stepwell)), ...(await device(stepwell)), ...playAll(play, scenarios), ...programs(stepwell), ...(await firstProgramUnderNode(stepwell)), ...(await trip(stepwell)), ...(await look(stepwell))];
+  : [...beforeInit, ...(await agents(stepwell)), ...(await members(stepwell)), ...(await options(stepwell)), ...(await hooks(stepwell)), ...(await tokens(stepwell)), ...(await guard(stepwell)), ...(await approve(stepwell)), ...(await durable(stepwell)), ...(await busy(stepwell)), ...(await readers(stepwell)), ...(await shared(stepwell)), ...(await hello(stepwell)), ...(await device(stepwell)), ...playAll(play, scenarios), ...programs(stepwell), ...(await firstProgramUnderNode(stepwell)), ...(await trip(stepwell)), ...(await look(stepwell))];
 for (const what of wrong) console.error(what);
 console.log(`${Object.keys(scenarios).length} scenarios under Node ${process.version}, ${wrong.length} wrong`);
 process.exitCode = wrong.length === 0 ? 0 : 1;

@@ -74,6 +74,8 @@ pub(crate) fn generate(
             }
             Language::Swift => {
                 empty(&folder.join("Stepwell/Generated"))?;
+                empty(&folder.join("StepwellBindings/Generated"))?;
+                empty(&folder.join("StepwellMachine/Generated"))?;
                 empty(&folder.join("StepwellFFI"))?;
                 library.write(log, "swift", &folder)?;
             }

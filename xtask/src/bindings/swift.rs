@@ -55,7 +55,7 @@ fn list(package: &Path) -> PathBuf {
 }
 
 fn generated(package: &Path) -> PathBuf {
-    package.join("Sources/Stepwell/Generated/Stepwell.swift")
+    package.join("Sources/StepwellBindings/Generated/StepwellBindings.swift")
 }
 
 fn found(package: &Path) -> anyhow::Result<Vec<String>> {

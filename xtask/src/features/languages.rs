@@ -15,7 +15,7 @@ use std::{collections::BTreeSet, fmt, fs, mem, path::Path};
 pub(super) const LANGUAGES: [&str; 6] = ["rust", "swift", "kotlin", "python", "flutter", "web"];
 
 /// The sources; the bindings are what uniffi gives to Swift, Kotlin and Python.
-const SOURCES: [(&str, &str); 11] = [
+const SOURCES: [(&str, &str); 12] = [
     ("io", ":(glob)io/src/**/*.rs"),
     ("serve", ":(glob)serve/src/**/*.rs"),
     ("core", ":(glob)core/src/**/*.rs"),
@@ -23,6 +23,10 @@ const SOURCES: [(&str, &str); 11] = [
     ("core", ":(glob)core/agui/src/**/*.rs"),
     ("bindings", ":(glob)bindings/src/**/*.rs"),
     ("swift", ":(glob)bindings/swift/Sources/Stepwell/*.swift"),
+    (
+        "swift",
+        ":(glob)bindings/swift/Sources/StepwellBindings/*.swift",
+    ),
     (
         "kotlin",
         ":(glob)bindings/kotlin/src/main/kotlin/dev/stepwell/*.kt",
@@ -104,7 +108,13 @@ impl Known {
             let mut paths: Vec<_> = paths.lines().map(Path::new).collect();
             paths.sort();
             for path in paths {
-                for item in declared(language, &read(path)?) {
+                for mut item in declared(language, &read(path)?) {
+                    // `Agent` is the `AgentWith` whose runs are given nothing.
+                    if language == "swift"
+                        && let Some(of) = item.of.strip_suffix("With")
+                    {
+                        item.of = of.to_owned();
+                    }
                     // An agent's options in the browser are those of the configuration, but for some.
                     let is_option = language == "web" && item.of == "RunConfig";
                     if is_option && !omitted.contains(&format!("\"{}\"", item.name)) {

@@ -1,5 +1,6 @@
 //! README and the pages of the site: the blocks of code in them, and what runs each.
 
+mod comparison;
 pub(crate) mod site;
 pub(crate) mod steps;
 
@@ -88,7 +89,12 @@ fn blocks(text: &str) -> anyhow::Result<Vec<Block>> {
 /// Checks every page that is written for users: each block of code is run or compiled, or has the reason why not.
 /// Returns the number of blocks.
 pub(crate) fn check(context: &Context) -> anyhow::Result<usize> {
-    let examples = files_below(&context.root.join("examples"))?;
+    let mut examples = files_below(&context.root.join("examples"))?;
+    // What npm installs for a suite is no example.
+    examples.retain(|path| {
+        path.components()
+            .all(|part| part.as_os_str() != "node_modules")
+    });
     let examples: Vec<_> = examples.iter().flat_map(fs::read_to_string).collect();
     let mut pages = files_below(&context.root.join("docs"))?;
     pages.retain(|path| path.extension().is_some_and(|end| end == "md"));
@@ -100,6 +106,11 @@ pub(crate) fn check(context: &Context) -> anyhow::Result<usize> {
         let page = page.to_str().context("a page without a name")?;
         if page == "README.md" && text.lines().count() >= README_LINES {
             faults.push(format!("README.md has {README_LINES} lines or more"));
+        }
+        if page.starts_with("docs/guides/") && !begins_with_code(&text) {
+            faults.push(format!(
+                "{page} has a table or a section before its first block of code: show a program first"
+            ));
         }
         let begins_here = GETTING_STARTED.contains(&page);
         for block in blocks(&text).with_context(|| page.to_owned())? {
@@ -121,7 +132,18 @@ pub(crate) fn check(context: &Context) -> anyhow::Result<usize> {
         }
     }
     ensure!(faults.is_empty(), "{}", faults.join("\n"));
+    comparison::check(context)?;
     Ok(count)
+}
+
+/// Returns whether a page shows code before any table or section.
+fn begins_with_code(page: &str) -> bool {
+    let first = page.lines().find(|line| {
+        ["```", "|", "## "]
+            .iter()
+            .any(|part| line.starts_with(part))
+    });
+    first.is_some_and(|line| line.starts_with("```"))
 }
 
 pub(crate) fn files_below(folder: &Path) -> io::Result<Vec<PathBuf>> {
@@ -147,7 +169,7 @@ fn missing<'b>(block: &'b str, source: &str) -> Option<&'b str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{blocks, missing};
+    use super::{begins_with_code, blocks, missing};
 
     const PAGE: &str = "\
 <!-- not run: of no block -->
@@ -178,6 +200,20 @@ main() {}
         assert_eq!(dart.mark("run by"), Some("no compiler"));
         for wrong in ["<!-- run: x -->", "<!-- not run: -->", "<!-- nothing -->"] {
             assert!(blocks(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_guide_begins_with_code() {
+        assert!(begins_with_code(
+            "# A\n\nText:\n\n```js\na()\n```\n\n| b |\n"
+        ));
+        for page in [
+            "# A\n\n| b |\n\n```js\n```\n",
+            "# A\n\n## B\n```js\n```\n",
+            "# A\n",
+        ] {
+            assert!(!begins_with_code(page), "{page}");
         }
     }
 

@@ -11,8 +11,14 @@ pub(super) const SUITE: Suite = Suite {
     run,
 };
 
-/// The pages whose steps take only programs that the one build has made; `prove first-steps` has them all.
-const QUICK_PAGES: [&str; 2] = ["README.md", "docs/server.md"];
+/// The pages whose steps take only programs that the one build has made; `prove first-steps` has all where a user begins.
+const QUICK_PAGES: [&str; 5] = [
+    "README.md",
+    "docs/server.md",
+    "docs/guides/resumable.md",
+    "docs/guides/serving.md",
+    "docs/guides/sessions.md",
+];
 
 fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
     site::build(context, log)?;
@@ -27,6 +33,7 @@ fn first_steps(context: &Context, log: &mut Log) -> anyhow::Result<()> {
         trial.instead = vec![
             ("cargo run --", program.clone()),
             ("cargo run", demo.clone()),
+            ("stepwell", program.clone()),
         ];
         trial.run(context, log)?;
     }

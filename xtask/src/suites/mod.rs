@@ -1,6 +1,7 @@
 //! The suites, in the order in which they begin.
 
 mod android;
+mod comparison;
 mod dependencies;
 mod docs;
 mod install;
@@ -51,6 +52,7 @@ pub(crate) const ALL: &[Suite] = &[
     docs::SUITE,
     peers::AG_UI_SERVER,
     peers::AI_SDK,
+    comparison::SUITE,
     peers::AG_UI_BACKEND,
     peers::COPILOTKIT,
     peers::DURABLE_STREAMS,

@@ -3,6 +3,7 @@ use crate::{
     bindings::{self, Language, swift},
     context::{Context, THOROUGH},
     log::Log,
+    pages,
     tools::{
         first_contact, mock_llm,
         swift::{NEWEST, OLDEST, Swift},
@@ -67,19 +68,20 @@ fn isolation(context: &Context, log: &mut Log, swift: &Swift) -> anyhow::Result<
         command
             .args(["-swift-version", "6", "-I", "Sources/StepwellFFI", "-I"])
             .arg(&modules)
+            .args(["-package-name", "stepwell"])
             .args(arguments);
         command
     };
-    let mut module = swiftc(&["-emit-module", "-wmo", "-module-name", "Stepwell"]);
-    module
-        .arg("-emit-module-path")
-        .arg(modules.join("Stepwell.swiftmodule"));
-    for folder in ["Sources/Stepwell", "Sources/Stepwell/Generated"] {
-        let entries = fs::read_dir(package.join(folder))?.flatten();
-        let files = entries.map(|entry| entry.path());
-        module.args(files.filter(|file| file.extension() == Some("swift".as_ref())));
+    for name in ["StepwellBindings", "Stepwell", "StepwellMachine"] {
+        let mut module = swiftc(&["-emit-module", "-wmo", "-module-name", name]);
+        module
+            .arg("-emit-module-path")
+            .arg(modules.join(name).with_extension("swiftmodule"));
+        let files = pages::files_below(&package.join("Sources").join(name))?;
+        let is_swift = |file: &PathBuf| file.extension() == Some("swift".as_ref());
+        module.args(files.into_iter().filter(is_swift));
+        log.run(&mut module)?;
     }
-    log.run(&mut module)?;
     let isolated = "Tests/Isolation/Isolated.swift";
     log.run(&mut swiftc(&[
         "-typecheck",

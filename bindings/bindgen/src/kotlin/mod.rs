@@ -3,6 +3,7 @@
 
 mod builders;
 mod edits;
+mod interfaces;
 mod split;
 mod surface;
 
@@ -60,7 +61,7 @@ pub(crate) fn write(library: &Utf8Path, folder: &Utf8Path) -> anyhow::Result<()>
     let edited = edits::edited(&generated, &errors)?;
     let split::Files { public, insides } = split::files(&edited)?;
     fs::write(&file, public).with_context(|| format!("cannot write {file}"))?;
-    let inner = folder.join("ffi");
+    let inner = folder.join("internal");
     fs::create_dir_all(&inner).with_context(|| format!("cannot create {inner}"))?;
     let file = inner.join("stepwell_ffi.kt");
     fs::write(&file, insides).with_context(|| format!("cannot write {file}"))?;

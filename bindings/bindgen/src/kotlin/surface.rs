@@ -4,15 +4,16 @@
 use anyhow::{Context as _, ensure};
 
 /// The generated classes whose names belong to classes that are written by hand.
-const RENAMED: [(&str, &str); 4] = [
+const RENAMED: [(&str, &str); 5] = [
     ("Agent", "FfiAgent"),
     ("Turn", "FfiTurn"),
     ("Recovered", "FfiRecovered"),
+    ("ToolContext", "FfiToolContext"),
     ("StepwellException", "CallException"),
 ];
 
 /// The declarations that the hand-written sources use and an app does not, besides the generator's own.
-const INTERNAL: [&str; 24] = [
+const INTERNAL: [&str; 25] = [
     "AgentHook",
     "AgentInterface",
     "AgentSetup",
@@ -34,6 +35,7 @@ const INTERNAL: [&str; 24] = [
     "RustBuffer",
     "StoreSetup",
     "StoredTurn",
+    "ToolContextInterface",
     "ToolHandler",
     "Trimmer",
     "TurnInterface",
@@ -111,7 +113,7 @@ pub(super) fn reduced(generated: &str) -> anyhow::Result<String> {
         ensure!(text.contains(&from), "there is no `{name}`");
         text = text.replace(&from, &format!(" internal{from}"));
     }
-    signed(&thrown(&text)?)
+    super::interfaces::removed(&signed(&thrown(&text)?)?)
 }
 
 /// Renames the classes in a line of code.
@@ -140,6 +142,7 @@ fn renamed(line: &str) -> String {
 fn internal(line: &str) -> String {
     let declaration = line.strip_prefix("public ").unwrap_or(line);
     let kinds = [
+        "abstract class ",
         "open class ",
         "sealed class ",
         "data class ",

@@ -1,6 +1,7 @@
 //! Swift: uniffi's sources with edits, and the initializer of an agent with all options.
 
 mod docs;
+mod names;
 mod payloads;
 mod surface;
 mod tasks;
@@ -38,7 +39,8 @@ const NOT_AMONG_OTHERS: [&str; 8] = [
     "instructions",
 ];
 
-/// Writes the generated sources of both targets of the package below its `Sources`.
+/// Writes the generated sources of the package's targets below its `Sources`: uniffi's are a module of their own, of which
+/// the package re-exports what apps use.
 ///
 /// # Errors
 /// The library cannot be read, or has an option that Swift has no form for; `exclude` in `uniffi.toml` does not fit;
@@ -57,24 +59,35 @@ pub(crate) fn write(library: &Utf8Path, sources: &Utf8Path) -> anyhow::Result<()
         out_dir: sources.join("StepwellFFI"),
         ..options()
     })?;
-    let folder = &sources.join("Stepwell/Generated");
+    let folder = &sources.join("StepwellBindings/Generated");
     generate_swift_bindings(SwiftBindingsOptions {
         generate_swift_sources: true,
         out_dir: folder.clone(),
         ..options()
     })?;
-    let file = folder.join("Stepwell.swift");
+    let file = folder.join("StepwellBindings.swift");
     hidden::check(library, "swift", &file)?;
     let text = fs::read_to_string(&file).with_context(|| format!("cannot read {file}"))?;
     let text = tasks::with_carried_closures(&text)?;
     let text = payloads::with_payloads(&text)?;
     let text = surface::reduced(&docs::in_swift(&text))?;
+    let names = names::names(&text)?;
     fs::write(&file, text).with_context(|| format!("cannot write {file}"))?;
+    for (target, names) in [
+        ("Stepwell", names.package),
+        ("StepwellMachine", names.machine),
+    ] {
+        let folder = sources.join(target).join("Generated");
+        fs::create_dir_all(&folder).with_context(|| format!("cannot make {folder}"))?;
+        let file = folder.join("Names.swift");
+        fs::write(&file, names).with_context(|| format!("cannot write {file}"))?;
+    }
     let shapes = Shapes::read(library)?;
     let options = shapes.options()?.into_iter();
     let config = options
         .filter(|field| !NOT_AMONG_OTHERS.contains(&&field.name[..]))
         .collect();
+    let folder = &sources.join("Stepwell/Generated");
     crate::write(folder, "AgentOptions.swift", &AgentOptions { config })
 }
 

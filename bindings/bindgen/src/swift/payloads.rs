@@ -139,7 +139,7 @@ fn values(inner: &str) -> anyhow::Result<Vec<Value<'_>>> {
 /// their names.
 fn declaration(payload: &str, values: &[Value<'_>], named: &[String]) -> String {
     let ty = |ty: &str| match ty.trim_end_matches('?') {
-        hidden if named.iter().any(|name| name == hidden) => format!("Stepwell.{ty}"),
+        hidden if named.iter().any(|name| name == hidden) => format!("StepwellBindings.{ty}"),
         _ => ty.to_owned(),
     };
     let mut text = format!(

@@ -1,34 +1,41 @@
-//! The public part of the Swift that uniffi writes: the generator's insides become internal, and the package's own types
-//! take the names of those that they stand in for.
+//! The public part of the Swift that uniffi writes: the generator's insides become internal, what only the package's own
+//! sources use is the package's, and the package's own types take the names of those that they stand in for.
 
 use anyhow::{Context as _, ensure};
 
 /// The generated types whose names belong to types that are written by hand.
-const RENAMED: [(&str, &str); 4] = [
+const RENAMED: [(&str, &str); 7] = [
     ("Agent", "FfiAgent"),
+    ("AgentHook", "FfiAgentHook"),
+    ("AgentTool", "FfiAgentTool"),
+    ("ToolContext", "FfiToolContext"),
     ("Turn", "FfiTurn"),
     ("Recovered", "FfiRecovered"),
     ("StepwellError", "CallError"),
 ];
 
-/// The types that the hand-written sources use and an app does not, besides the generator's own.
-const INTERNAL: [&str; 12] = [
+/// The types that the hand-written sources use and an app does not, besides those with another name.
+const OF_PACKAGE: [&str; 15] = [
     "AgentSetup",
     "Answerer",
     "Approver",
     "CallError",
     "CredentialSource",
     "Finished",
+    "Hook",
+    "MediaKind",
     "InstructionsSource",
     "JournalSink",
     "OutputDecoder",
     "RunSource",
     "StoreSetup",
+    "ToolHandler",
     "Trimmer",
 ];
 
-/// The functions for the hand-written sources alone.
-const INTERNAL_FUNCTIONS: [&str; 5] = [
+/// The functions for the hand-written sources alone. An app has theirs, or none.
+const FUNCTIONS_OF_PACKAGE: [&str; 6] = [
+    "currentCaller",
     "eventToJson",
     "mediaPart",
     "newestMessages",
@@ -45,17 +52,17 @@ pub(super) fn reduced(generated: &str) -> anyhow::Result<String> {
     let text = generated.replace("\npublic \nenum ", "\npublic enum ");
     let text: String = text
         .split_inclusive('\n')
-        .map(|line| internal(&renamed(line)))
+        .map(|line| lowered(&renamed(line)))
         .collect();
-    for name in INTERNAL {
+    for name in OF_PACKAGE {
         let is_there = ["class", "enum", "protocol", "struct"]
             .iter()
-            .any(|kind| text.contains(&format!("\n{kind} {name}")));
+            .any(|kind| text.contains(&format!("\npackage {kind} {name}")));
         ensure!(is_there, "there is no `{name}`");
     }
-    for name in INTERNAL_FUNCTIONS {
+    for name in FUNCTIONS_OF_PACKAGE {
         ensure!(
-            text.contains(&format!("\nfunc {name}(")),
+            text.contains(&format!("\npackage func {name}(")),
             "there is no `{name}`"
         );
     }
@@ -84,8 +91,8 @@ fn renamed(line: &str) -> String {
     made
 }
 
-/// Makes a declaration internal, if the line begins one that is not for apps.
-fn internal(line: &str) -> String {
+/// Makes a declaration the package's or internal, if the line begins one that is not for apps.
+fn lowered(line: &str) -> String {
     let declaration = ["public ", "open "]
         .iter()
         .find_map(|level| line.strip_prefix(level));
@@ -96,12 +103,15 @@ fn internal(line: &str) -> String {
     };
     let end = rest.find(|char: char| !char.is_alphanumeric() && char != '_');
     let name = &rest[..end.unwrap_or(rest.len())];
+    let is_renamed = RENAMED.iter().any(|(_, new)| *new == name);
+    if is_renamed || OF_PACKAGE.contains(&name) || FUNCTIONS_OF_PACKAGE.contains(&name) {
+        return format!("package {declaration}");
+    }
     let is_generators = ["Ffi", "Uniffi", "uniffi"]
         .iter()
         .any(|start| name.starts_with(start));
     let is_shape = ["Impl", "Protocol"].iter().any(|end| name.ends_with(end));
-    let is_own = INTERNAL.contains(&name) || INTERNAL_FUNCTIONS.contains(&name);
-    if is_generators || is_shape || is_own {
+    if is_generators || is_shape {
         declaration.to_owned()
     } else {
         line.to_owned()
@@ -136,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn insides_are_internal() {
+    fn insides_are_lowered() {
         for (line, made) in [
             (
                 "public struct FfiConverterTypeApi: X {\n",
@@ -145,7 +155,7 @@ mod tests {
             ("open class StoreImpl: X {\n", "class StoreImpl: X {\n"),
             (
                 "public func setLanguage(language: String) {\n",
-                "func setLanguage(language: String) {\n",
+                "package func setLanguage(language: String) {\n",
             ),
             (
                 "public protocol Store: X {\n",
@@ -156,7 +166,7 @@ mod tests {
                 "open func cancel() {try! rustCall() {\n",
             ),
         ] {
-            assert_eq!(internal(line), made);
+            assert_eq!(lowered(line), made);
         }
     }
 

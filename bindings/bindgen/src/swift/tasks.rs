@@ -1,5 +1,6 @@
 //! The helpers of uniffi that run an app's asynchronous code, written so that Swift 6 accepts them: they pass closures
-//! that are not `Sendable` to a `Task`. See uniffi-rs issue 2929, which no release that can be pinned repairs.
+//! that are not `Sendable` to a `Task`. See uniffi-rs issue 2929, which no release that can be pinned repairs. Their tasks
+//! become those of the caller that began the turn, with its task-local values: `Caller.swift` of the package starts them.
 
 use anyhow::{Context as _, ensure};
 
@@ -38,7 +39,7 @@ pub(super) fn with_carried_closures(generated: &str) -> anyhow::Result<String> {
     Ok(text)
 }
 
-/// One helper, with a carrier around each closure that its task calls.
+/// One helper, with a carrier around each closure that its caller's task calls.
 fn carrying(helper: &str) -> anyhow::Result<String> {
     let (head, body) = helper
         .split_once("    let task = Task {\n")
@@ -61,7 +62,7 @@ fn carrying(helper: &str) -> anyhow::Result<String> {
         carriers.push_str(&format!("    let {name} = UniffiCarried(call: {name})\n"));
     }
     Ok(format!(
-        "{head}{carriers}    let task = Task {{\n{task}\n    }}\n{after}"
+        "{head}{carriers}    let task = taskOfCaller {{\n{task}\n    }}\n{after}"
     ))
 }
 
@@ -100,7 +101,7 @@ private func uniffiTraitInterfaceCallAsyncWithError<T, E>(
         assert_eq!(text.matches("struct UniffiCarried<").count(), 1, "{text}");
         for expected in [
             ") {\n    let makeCall = UniffiCarried(call: makeCall)\n    let handleSuccess = UniffiCarried(call: handleSuccess)\n\
-             \x20   let task = Task {\n        // Either `handleSuccess` or nothing.\n\
+             \x20   let task = taskOfCaller {\n        // Either `handleSuccess` or nothing.\n\
              \x20       handleSuccess.call(try await makeCall.call())\n    }\n    insert(obj: task)\n}\n",
             "        lowerError.call(try await makeCall.call())\n    }\n    insert(obj: task)\n}\n",
         ] {

@@ -1,9 +1,20 @@
+import StepwellBindings
+
 /// A definition: a model, instructions, tools, and all that the turns have in common. It remembers nothing, costs little,
 /// and can be shared between users and tasks; what is remembered is a `Conversation`.
 ///
 ///     let agent = Agent(model: .openAI("gpt-5-mini"), instructions: "Be brief.", tools: [secretNumber])
 ///     print(try await agent.run("What is Alice's secret number?").text)
-public struct Agent: Sendable {
+public typealias Agent = AgentWith<Void>
+
+/// An agent whose runs are given `Deps`: what their tools need of the app, such as a database, for one user. Tools have it as
+/// `context.deps`, and the compiler checks that they agree.
+///
+///     let agent = AgentWith<Bank>(model: .openAI("gpt-5-mini"), tools: [Balance()])
+///     print(try await agent.run("How much do I have?", deps: Bank(user: user)).text)
+///
+/// The app's code that is called for a run has the task-local values and the priority of the task that began it.
+public struct AgentWith<Deps: Sendable>: Sendable {
     let engine: Engine
 
     init(engine: Engine) {
@@ -19,10 +30,10 @@ public struct Agent: Sendable {
     /// - Throws: `StepwellError` where the answer is not complete: its `kind` says why. `CancellationError` where the task
     ///   was cancelled.
     public func run(
-        _ prompt: String, _ parts: ContentPart..., options: RunOptions = RunOptions()
+        _ prompt: String, _ parts: ContentPart..., deps: Deps, options: RunOptions = RunOptions()
     ) async throws -> TurnResult<String> {
         try Task.checkCancellation()
-        return try await stream(prompt, parts: parts, answer: .text, options: options).result()
+        return try await stream(prompt, parts: parts, answer: .text, deps: deps, options: options).result()
     }
 
     /// Asks the model for an answer of the app's type, without any memory.
@@ -41,26 +52,28 @@ public struct Agent: Sendable {
     /// - Throws: `SchemaError` where the type has no schema: nothing was sent. `StepwellError` where the answer is not
     ///   complete, or does not fit: `.outputInvalid`. `CancellationError` where the task was cancelled.
     public func run<Output: DecodableAnywhere & Sendable>(
-        _ prompt: String, _ parts: ContentPart..., generating type: Output.Type, options: RunOptions = RunOptions()
+        _ prompt: String, _ parts: ContentPart..., generating type: Output.Type, deps: Deps,
+        options: RunOptions = RunOptions()
     ) async throws -> TurnResult<Output> {
         try Task.checkCancellation()
-        return try await stream(prompt, parts: parts, answer: .decoded(type), options: options).result()
+        return try await stream(prompt, parts: parts, answer: .decoded(type), deps: deps, options: options).result()
     }
 
     /// Asks the model, without any memory, and returns the turn, which is under way at once.
     ///
     ///     for try await text in agent.stream("Tell me a story").textStream { print(text, terminator: "") }
     public func stream(
-        _ prompt: String, _ parts: ContentPart..., options: RunOptions = RunOptions()
+        _ prompt: String, _ parts: ContentPart..., deps: Deps, options: RunOptions = RunOptions()
     ) -> Turn<String> {
-        stream(prompt, parts: parts, answer: .text, options: options)
+        stream(prompt, parts: parts, answer: .text, deps: deps, options: options)
     }
 
     /// Asks the model for an answer of the app's type, without any memory, and returns the turn; see `run`.
     public func stream<Output: DecodableAnywhere & Sendable>(
-        _ prompt: String, _ parts: ContentPart..., generating type: Output.Type, options: RunOptions = RunOptions()
+        _ prompt: String, _ parts: ContentPart..., generating type: Output.Type, deps: Deps,
+        options: RunOptions = RunOptions()
     ) -> Turn<Output> {
-        stream(prompt, parts: parts, answer: .decoded(type), options: options)
+        stream(prompt, parts: parts, answer: .decoded(type), deps: deps, options: options)
     }
 
     /// Returns the conversation with this id, a new one with a random id if there is none. What is said in it is
@@ -72,7 +85,7 @@ public struct Agent: Sendable {
     /// - Throws: `StepwellError` where the agent cannot work, or the history is none.
     public func conversation(
         id: String? = nil, history: Transcript? = nil, sharedState: JsonValue? = nil, store: SessionStore? = nil
-    ) throws -> Conversation {
+    ) throws -> ConversationWith<Deps> {
         try conversation(
             key: ThreadKey(thread: id ?? randomId()), history: history, sharedState: sharedState, store: store)
     }
@@ -80,39 +93,55 @@ public struct Agent: Sendable {
     /// Returns the conversation with this key: one of a user's (`room`), say, whose ids are not unique.
     public func conversation(
         key: ThreadKey, history: Transcript? = nil, sharedState: JsonValue? = nil, store: SessionStore? = nil
-    ) throws -> Conversation {
+    ) throws -> ConversationWith<Deps> {
         let agent = try engine.agent(store: store)
         guard history != nil || sharedState != nil else {
-            return Conversation(engine: engine, agent: agent, thread: agent.thread(key: key))
+            return ConversationWith(engine: engine, agent: agent, thread: agent.thread(key: key))
         }
         let begun = (history ?? Transcript()).json
         let thread = try agent.threadWithHistory(key: key, history: begun, sharedState: sharedState)
-        return Conversation(engine: engine, agent: agent, thread: thread)
+        return ConversationWith(engine: engine, agent: agent, thread: thread)
     }
 
     /// Continues a stored turn, from what `Turn.rested` or `Turn.suspend` returned, in this process or a later one. The
     /// result of a deferred call is then passed to `Turn.resolveCall`; the user is asked again for each answer that is
     /// missing. Messages of the turn's conversation follow it.
-    public func revive(_ snapshot: String) throws -> Turn<String> {
+    public func revive(_ snapshot: String, deps: Deps) throws -> Turn<String> {
         let agent = try engine.agent()
-        return Turn(engine, .text, try agent.revive(snapshot: snapshot))
+        let caller = Caller(deps: deps)
+        do {
+            let turn = try agent.within(caller: caller.id).revive(snapshot: snapshot)
+            return Turn(engine, .text, caller: caller, turn)
+        } catch {
+            caller.end()
+            throw error
+        }
     }
 
     /// Revives every unfinished turn of the store that no process drives any more: those that a dead process left, and
     /// those that were suspended. Call it when the app starts, and as often as needed after that. A turn that is let go
-    /// of is cancelled.
-    public func recover(store: SessionStore? = nil) async throws -> [Recovered] {
+    /// of is cancelled. All of them are given the same `deps`.
+    public func recover(store: SessionStore? = nil, deps: Deps) async throws -> [Recovered] {
         let agent = try engine.agent(store: store)
-        return try await agent.recover().map { found in
+        let caller = Caller(deps: deps)
+        let recovered: [FfiRecovered]
+        do {
+            recovered = try await agent.within(caller: caller.id).recover()
+        } catch {
+            caller.end()
+            throw error
+        }
+        caller.began(turns: recovered.filter { $0.turn != nil }.count)
+        return recovered.map { found in
             let thread = engine.held(agent, of: agent, key: found.key.thread)
-            let turn = found.turn.map { Turn(engine, .text, $0, thread: thread) }
+            let turn = found.turn.map { Turn(engine, .text, caller: caller, $0, thread: thread) }
             return Recovered(key: found.key, turn: turn, error: found.error)
         }
     }
 
     /// Returns the same agent with another model.
-    public func withModel(_ model: Model) -> Agent {
-        Agent(engine: engine.with(model))
+    public func withModel(_ model: Model) -> AgentWith<Deps> {
+        AgentWith(engine: engine.with(model))
     }
 
     /// Reports that the app goes to the background; see `DevicePolicy`. It concerns all turns, also later ones.
@@ -127,12 +156,14 @@ public struct Agent: Sendable {
     /// Reports that there is a network, or that another one replaced it.
     public func networkAvailable() { engine.inform(offline: false) }
 
-    private func stream<Output: Sendable>(
-        _ prompt: String, parts: [ContentPart], answer: Answer<Output>, options: RunOptions
+    func stream<Output: Sendable>(
+        _ prompt: String, parts: [ContentPart], answer: Answer<Output>, deps: Deps, options: RunOptions
     ) -> Turn<Output> {
-        Turn(engine, answer) {
+        let caller = Caller(deps: deps)
+        return Turn(engine, answer, caller: caller) {
             let thread = try engine.once()
-            return (thread, try answer.of(thread.agent).startTurn(prompt, parts, options))
+            let agent = try answer.of(thread.agent).within(caller: caller.id)
+            return (thread, try agent.startTurn(prompt, parts, options))
         }
     }
 }
@@ -151,6 +182,6 @@ public struct Recovered: Sendable {
 extension FfiAgent {
     /// Begins a turn with a message, under the options of the run.
     func startTurn(_ prompt: String, _ parts: [ContentPart], _ options: RunOptions) throws -> FfiTurn {
-        try startTurn(text: prompt, options: options.made, tools: options.tools, parts: parts)
+        try startTurn(text: prompt, options: options.made, tools: ToolList(options.tools).made(), parts: parts)
     }
 }

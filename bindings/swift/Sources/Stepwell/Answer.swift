@@ -1,3 +1,5 @@
+import StepwellBindings
+
 /// What a turn's answer is: text, or a value of the app's type.
 struct Answer<Output: Sendable>: Sendable {
     /// Returns the agent of the same conversation that asks for this answer.

@@ -1,4 +1,5 @@
 // The closures of the app that an agent is given, as Stepwell calls them.
+import StepwellBindings
 
 /// Runs code whose error fails the turn: it is told in a sentence.
 func told<Value>(_ run: () async throws -> Value) async throws -> Value {

@@ -1,4 +1,5 @@
 import Foundation
+import StepwellBindings
 
 /// The unread part of an answer. It is bounded: a connection that is faster than its reader is paused, or fails.
 final class Backlog: @unchecked Sendable {

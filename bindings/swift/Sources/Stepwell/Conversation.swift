@@ -1,10 +1,15 @@
+import StepwellBindings
+
 /// A conversation: what is said in it is in the history of its next turn. `Agent.conversation` makes one.
 ///
 /// Conversations of one agent with the same id are the same one. Where none of them is held any more, what this process
 /// remembered is released; what a store has stays there.
 ///
 /// A second message while a turn is under way fails as `.busy`, unless `whenBusy` is `.cancel`.
-public final class Conversation: Sendable {
+public typealias Conversation = ConversationWith<Void>
+
+/// A conversation whose turns are given `Deps` for their tools; see `AgentWith`.
+public final class ConversationWith<Deps: Sendable>: Sendable {
     /// The conversation's id, with its room and its server: the key that a store has for it.
     public let key: ThreadKey
     private let engine: Engine
@@ -32,51 +37,54 @@ public final class Conversation: Sendable {
     /// - Throws: `StepwellError` where the answer is not complete: its `kind` says why. `CancellationError` where the task
     ///   was cancelled.
     public func send(
-        _ prompt: String, _ parts: ContentPart..., options: RunOptions = RunOptions()
+        _ prompt: String, _ parts: ContentPart..., deps: Deps, options: RunOptions = RunOptions()
     ) async throws -> TurnResult<String> {
         try Task.checkCancellation()
-        return try await stream(prompt, parts: parts, answer: .text, options: options).result()
+        return try await stream(prompt, parts: parts, answer: .text, deps: deps, options: options).result()
     }
 
     /// Sends a message, and waits for an answer of the app's type; see `Agent.run`.
     public func send<Output: DecodableAnywhere & Sendable>(
-        _ prompt: String, _ parts: ContentPart..., generating type: Output.Type, options: RunOptions = RunOptions()
+        _ prompt: String, _ parts: ContentPart..., generating type: Output.Type, deps: Deps,
+        options: RunOptions = RunOptions()
     ) async throws -> TurnResult<Output> {
         try Task.checkCancellation()
-        return try await stream(prompt, parts: parts, answer: .decoded(type), options: options).result()
+        return try await stream(prompt, parts: parts, answer: .decoded(type), deps: deps, options: options).result()
     }
 
     /// Sends a message, and returns the turn, which is under way at once.
     public func stream(
-        _ prompt: String, _ parts: ContentPart..., options: RunOptions = RunOptions()
+        _ prompt: String, _ parts: ContentPart..., deps: Deps, options: RunOptions = RunOptions()
     ) -> Turn<String> {
-        stream(prompt, parts: parts, answer: .text, options: options)
+        stream(prompt, parts: parts, answer: .text, deps: deps, options: options)
     }
 
     /// Sends a message for an answer of the app's type, and returns the turn.
     public func stream<Output: DecodableAnywhere & Sendable>(
-        _ prompt: String, _ parts: ContentPart..., generating type: Output.Type, options: RunOptions = RunOptions()
+        _ prompt: String, _ parts: ContentPart..., generating type: Output.Type, deps: Deps,
+        options: RunOptions = RunOptions()
     ) -> Turn<Output> {
-        stream(prompt, parts: parts, answer: .decoded(type), options: options)
+        stream(prompt, parts: parts, answer: .decoded(type), deps: deps, options: options)
     }
 
     /// Begins a turn with ids and a message that the app makes: with the answers to what an AG-UI agent asked at the end
     /// of an earlier turn, say.
-    public func stream(_ start: Start) -> Turn<String> {
-        turn(.text) { try $0.start(start: start) }
+    public func stream(_ start: Start, deps: Deps) -> Turn<String> {
+        turn(.text, deps) { try $0.start(start: start) }
     }
 
     /// Begins a turn that does not follow the last one: it continues the conversation as of the turn `parent`, or is a
     /// first one. The turns that followed before stay in the store as another branch. Needs a store.
-    public func branch(parent: String?, _ start: Start) -> Turn<String> {
-        turn(.text) { try $0.branch(parent: parent, start: start) }
+    public func branch(parent: String?, _ start: Start, deps: Deps) -> Turn<String> {
+        turn(.text, deps) { try $0.branch(parent: parent, start: start) }
     }
 
     /// Sends another message instead of the one that a stored turn began with: a new branch, from the conversation before
     /// that turn, which stays. Needs a store.
-    public func resend(turn: String, _ prompt: String, _ parts: ContentPart...) async throws -> Turn<String> {
-        try Task.checkCancellation()
-        return Turn(engine, .text, try await thread.resend(turn: turn, text: prompt, parts: parts), thread: held)
+    public func resend(
+        turn: String, _ prompt: String, _ parts: ContentPart..., deps: Deps
+    ) async throws -> Turn<String> {
+        try await resend(turn: turn, prompt, parts: parts, deps: deps)
     }
 
     /// Cancels the turn under way, if there is one.
@@ -100,15 +108,30 @@ public final class Conversation: Sendable {
 
     private var held: HeldThread { engine.held(thread, of: agent, key: key) }
 
-    private func stream<Output: Sendable>(
-        _ prompt: String, parts: [ContentPart], answer: Answer<Output>, options: RunOptions
+    func resend(
+        turn: String, _ prompt: String, parts: [ContentPart], deps: Deps
+    ) async throws -> Turn<String> {
+        try Task.checkCancellation()
+        let caller = Caller(deps: deps)
+        do {
+            let begun = try await thread.within(caller: caller.id).resend(turn: turn, text: prompt, parts: parts)
+            return Turn(engine, .text, caller: caller, begun, thread: held)
+        } catch {
+            caller.end()
+            throw error
+        }
+    }
+
+    func stream<Output: Sendable>(
+        _ prompt: String, parts: [ContentPart], answer: Answer<Output>, deps: Deps, options: RunOptions
     ) -> Turn<Output> {
-        turn(answer) { try $0.startTurn(prompt, parts, options) }
+        turn(answer, deps) { try $0.startTurn(prompt, parts, options) }
     }
 
     private func turn<Output: Sendable>(
-        _ answer: Answer<Output>, begin: (FfiAgent) throws -> FfiTurn
+        _ answer: Answer<Output>, _ deps: Deps, begin: (FfiAgent) throws -> FfiTurn
     ) -> Turn<Output> {
-        Turn(engine, answer) { (held, try begin(answer.of(thread))) }
+        let caller = Caller(deps: deps)
+        return Turn(engine, answer, caller: caller) { (held, try begin(answer.of(thread).within(caller: caller.id))) }
     }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import StepwellBindings
 
 /// What an agent's turns run on: Stepwell's own agents, each of which is a map of conversations. One serves the agent's
 /// store, and each other store has a further one while a conversation uses it.
@@ -6,6 +7,7 @@ final class Engine: @unchecked Sendable {
     let model: Model
     private let config: RunConfig
     private let setup: AgentSetup
+    private let tools: ToolList
     /// Guards all below.
     private let lock = NSLock()
     private var own: FfiAgent?
@@ -19,16 +21,17 @@ final class Engine: @unchecked Sendable {
         weak var agent: FfiAgent?
     }
 
-    /// The configuration is without what the model has.
-    init(model: Model, config: RunConfig, setup: AgentSetup) {
+    /// The configuration is without what the model has, and the setup without tools.
+    init(model: Model, config: RunConfig, setup: AgentSetup, tools: ToolList) {
         self.model = model
         self.config = config
         self.setup = setup
+        self.tools = tools
     }
 
     /// An engine of the same definition with another model.
     func with(_ model: Model) -> Engine {
-        Engine(model: model, config: config, setup: setup)
+        Engine(model: model, config: config, setup: setup, tools: tools)
     }
 
     /// The agent whose conversations are kept in a store: in the definition's own if there is none.
@@ -94,6 +97,8 @@ final class Engine: @unchecked Sendable {
         config.providers = model.customProviders
         // The app's code gives the key of each request, if it gives any.
         config.key = setup.credentials == nil ? try model.key() : model.apiKey
+        var setup = setup
+        setup.tools = try tools.made()
         let agent = try FfiAgent(config: config, setup: setup)
         agent.inform(background: isInBackground ? true : nil, offline: isOffline ? true : nil)
         return agent

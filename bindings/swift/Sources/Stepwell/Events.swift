@@ -1,3 +1,5 @@
+import StepwellBindings
+
 extension ContextOverflow {
     /// The newest messages that fill no more than this part of the room, for `Trimmed.keep`: half of it leaves room to
     /// continue for a while.

@@ -1,4 +1,5 @@
 import Foundation
+import StepwellBindings
 
 /// Thrown by a hook that refuses its subject. A refused call, or its result, goes back to the model with the reason,
 /// and the turn continues; a refused request or answer ends the turn.
@@ -10,7 +11,13 @@ public struct HookRefusal: Error {
     }
 }
 
-extension AgentHook {
+/// Code that looks at what goes to the model and comes from it, and at calls: it changes or refuses them.
+public struct AgentHook: Sendable {
+    /// The name, for errors and events.
+    public let name: String
+    let moments: [HookMoment]
+    private let code: any Hook
+
     /// A hook with closures as its code. It is asked about the subjects that it has closures for.
     ///
     /// Each closure accepts its subject by returning `nil`, or returns a replacement: `beforeRequest` the messages of
@@ -29,10 +36,14 @@ extension AgentHook {
         if afterAnswer != nil { moments.append(.afterAnswer) }
         if beforeTool != nil { moments.append(.beforeTool) }
         if afterTool != nil { moments.append(.afterTool) }
-        let hook = Looking(
+        self.name = name
+        self.moments = moments
+        code = Looking(
             beforeRequest: beforeRequest, afterAnswer: afterAnswer, beforeTool: beforeTool, afterTool: afterTool)
-        self.init(name: name, moments: moments, hook: hook)
     }
+
+    /// The hook as Stepwell takes it.
+    var made: FfiAgentHook { FfiAgentHook(name: name, moments: moments, hook: code) }
 }
 
 /// The content of the next request.

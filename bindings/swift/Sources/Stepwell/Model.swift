@@ -1,4 +1,5 @@
 import Foundation
+import StepwellBindings
 
 /// Which model, from where: `.openAI("gpt-5-mini")`, or `"openai:gpt-5-mini"`.
 ///

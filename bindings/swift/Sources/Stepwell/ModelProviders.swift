@@ -1,4 +1,5 @@
 // A function for each provider that Stepwell knows.
+import StepwellBindings
 
 extension Model {
     /// One of OpenAI's models.

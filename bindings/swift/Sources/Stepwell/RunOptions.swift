@@ -1,3 +1,5 @@
+import StepwellBindings
+
 /// The options of one run that differ from its agent's; what is nil is as in the agent.
 ///
 ///     let brief = RunOptions(instructions: "Answer in one word.", user: "user-7")
@@ -9,8 +11,8 @@ public struct RunOptions: Sendable {
     public var settings: GenerationSettings?
     /// The limits of the run, instead of the agent's.
     public var limits: Limits?
-    /// Tools of this run only; one replaces the agent's tool of the same name.
-    public var tools: [AgentTool]
+    /// Tools of this run only, which have no need of its dependencies; one replaces the agent's tool of the same name.
+    public var tools: [any AgentToolConvertible<Void>]
     /// Which of the agent's tools are on offer, by name; all of them if nil.
     public var toolNames: [String]?
     /// The end user that the run is for, as `GenerationSettings.user`.
@@ -22,7 +24,7 @@ public struct RunOptions: Sendable {
 
     public init(
         instructions: String? = nil, settings: GenerationSettings? = nil, limits: Limits? = nil,
-        tools: [AgentTool] = [], toolNames: [String]? = nil, user: String? = nil, whenBusy: WhenBusy? = nil,
+        tools: [any AgentToolConvertible<Void>] = [], toolNames: [String]? = nil, user: String? = nil, whenBusy: WhenBusy? = nil,
         headers: [String: String] = [:]
     ) {
         self.instructions = instructions

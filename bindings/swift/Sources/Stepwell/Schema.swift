@@ -1,4 +1,5 @@
 import Foundation
+import StepwellBindings
 
 /// The arguments of a tool as a type of the app. The JSON Schema is derived from the `Decodable` conformance, and the
 /// model's arguments are decoded into the type.

@@ -1,3 +1,5 @@
+import StepwellBindings
+
 /// A decoder without data: it records what a type asks for, and returns values without meaning.
 final class Recorder: Decoder {
     private let descriptions: [String: String]

@@ -1,4 +1,5 @@
 import Foundation
+import StepwellBindings
 
 /// A conversation: its messages, oldest first. It reads and writes JSON.
 public struct Transcript: Sendable, Hashable {

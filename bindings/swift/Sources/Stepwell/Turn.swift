@@ -1,3 +1,5 @@
+import StepwellBindings
+
 /// A turn: one message of the user, and all that the model and its tools do about it. It is under way from the beginning.
 ///
 ///     let turn = agent.stream("What are Alice's and Bob's secret numbers?")
@@ -14,10 +16,10 @@ public final class Turn<Output: Sendable>: AsyncSequence, Sendable {
     private let answer: Answer<Output>
 
     /// Begins a turn. Where it cannot begin, or its task is cancelled already, that is thrown by what is done with it.
-    init(_ engine: Engine, _ answer: Answer<Output>, begin: () throws -> (HeldThread, FfiTurn)) {
+    init(_ engine: Engine, _ answer: Answer<Output>, caller: Caller, begin: () throws -> (HeldThread, FfiTurn)) {
         self.answer = answer
         drive = TurnDrive(
-            provider: engine.model.provider,
+            provider: engine.model.provider, caller: caller,
             begun: Result {
                 try Task.checkCancellation()
                 return try begin()
@@ -25,9 +27,9 @@ public final class Turn<Output: Sendable>: AsyncSequence, Sendable {
     }
 
     /// A turn that is under way already.
-    init(_ engine: Engine, _ answer: Answer<Output>, _ turn: FfiTurn, thread: HeldThread? = nil) {
+    init(_ engine: Engine, _ answer: Answer<Output>, caller: Caller, _ turn: FfiTurn, thread: HeldThread? = nil) {
         self.answer = answer
-        drive = TurnDrive(provider: engine.model.provider, turn: turn, afterTurn: thread?.afterTurn)
+        drive = TurnDrive(provider: engine.model.provider, caller: caller, turn: turn, afterTurn: thread?.afterTurn)
     }
 
     public func makeAsyncIterator() -> AsyncIterator {

@@ -1,4 +1,5 @@
 import Foundation
+import StepwellBindings
 
 /// A turn of Stepwell's own from its beginning to what it came to. Its events are taken once: by an iterator, or by whoever
 /// waits for the result alone.
@@ -10,18 +11,21 @@ final class TurnDrive: @unchecked Sendable {
     /// Guards all below.
     private let lock = NSLock()
     private var afterTurn: (@Sendable () -> Void)?
+    private var caller: Caller?
     private var isTaken = false
     /// Is kept once a call of `suspend` has ended: whether it has suspended the turn.
     private var suspending: Promise<Bool>?
 
-    init(provider: String, begun: Result<(HeldThread, FfiTurn), any Error>) {
+    init(provider: String, caller: Caller, begun: Result<(HeldThread, FfiTurn), any Error>) {
         self.provider = provider
+        self.caller = caller
         self.begun = begun.map { $0.1 }
         afterTurn = try? begun.get().0.afterTurn
     }
 
-    init(provider: String, turn: FfiTurn, afterTurn: (@Sendable () -> Void)?) {
+    init(provider: String, caller: Caller, turn: FfiTurn, afterTurn: (@Sendable () -> Void)?) {
         self.provider = provider
+        self.caller = caller
         begun = .success(turn)
         self.afterTurn = afterTurn
     }
@@ -29,6 +33,7 @@ final class TurnDrive: @unchecked Sendable {
     deinit {
         // The turn is cancelled as Stepwell's own is released.
         afterTurn?()
+        caller?.end()
     }
 
     /// Stepwell's own turn.
@@ -95,7 +100,7 @@ final class TurnDrive: @unchecked Sendable {
         }
         guard let problem = problemOf(outcome: finished.outcome) else { return finished }
         if case .cancelled = finished.outcome { try Task.checkCancellation() }
-        throw StepwellError(problem, provider: provider, result: TurnResult(finished) { _, _ in })
+        throw StepwellError(problem, provider: provider, turn: TurnResult<Void>(finished) { _, _ in })
     }
 
     func suspend() async throws -> String {
@@ -126,11 +131,12 @@ final class TurnDrive: @unchecked Sendable {
     }
 
     private func over(_ result: Result<Finished, any Error>) {
-        let afterTurn = lock.withLock {
-            defer { self.afterTurn = nil }
-            return self.afterTurn
+        let (afterTurn, caller) = lock.withLock {
+            defer { (self.afterTurn, self.caller) = (nil, nil) }
+            return (self.afterTurn, self.caller)
         }
         afterTurn?()
+        caller?.end()
         ended.keep(result)
     }
 }

@@ -1,3 +1,5 @@
+import StepwellBindings
+
 /// Why a turn ended. All but `.complete` are those of an error's `result`.
 public enum StopReason: Sendable, Hashable {
     /// The answer is complete.

@@ -1,4 +1,5 @@
 import Foundation
+import StepwellBindings
 
 #if canImport(FoundationNetworking)
     import FoundationNetworking

@@ -1,5 +1,5 @@
 import Foundation
-import Stepwell
+import StepwellBindings
 
 /// A scenario that was played.
 public struct Played: Sendable {

@@ -1,5 +1,5 @@
 import Foundation
-import Stepwell
+import StepwellBindings
 
 /// The results that differ from the scenario's file.
 func differences(_ file: Fields, _ played: Fields) throws -> [String] {

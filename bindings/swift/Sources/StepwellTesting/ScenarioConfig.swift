@@ -1,5 +1,5 @@
 import Foundation
-import Stepwell
+import StepwellBindings
 
 // Sets up the runs of a scenario. The names are defined in `tests/scenarios/README.md` of the repository.
 

@@ -1,5 +1,5 @@
 import Foundation
-import Stepwell
+import StepwellBindings
 
 /// The bytes that a `receive` brings.
 private func body(_ step: Fields) throws -> Data {

@@ -1,5 +1,5 @@
 import Foundation
-import Stepwell
+import StepwellBindings
 
 // JSON as Foundation reads it.
 

@@ -1,5 +1,5 @@
 import Foundation
-import Stepwell
+import StepwellBindings
 
 // The results of a scenario's steps, in the form of its file.
 

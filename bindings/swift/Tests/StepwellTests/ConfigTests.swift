@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Stepwell
+import StepwellMachine
 
 private let second = Date(timeIntervalSince1970: 1)
 

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Stepwell
+@testable import StepwellBindings
 
 @Test("the linked library is the one the bindings were generated from")
 func libraryMatchesBindings() {

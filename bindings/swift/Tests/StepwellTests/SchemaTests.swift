@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Stepwell
+@testable import StepwellBindings
 
 private enum Colour: String, Decodable, CaseIterable {
     case red, green

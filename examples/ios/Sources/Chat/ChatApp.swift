@@ -1,6 +1,7 @@
 import ChatTurn
 import Network
 import Stepwell
+import StepwellMachine
 import SwiftUI
 
 /// What the system tells the app beside SwiftUI.

@@ -1,6 +1,7 @@
 import Foundation
 import Observation
 import Stepwell
+import StepwellMachine
 
 #if canImport(FoundationNetworking)
     import FoundationNetworking

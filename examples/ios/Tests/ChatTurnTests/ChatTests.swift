@@ -1,5 +1,6 @@
 import Foundation
 import Stepwell
+import StepwellMachine
 import Testing
 
 @testable import ChatTurn

@@ -26,6 +26,34 @@ suspend fun agents(agent: Agent) {
     agent.run("Hi") { user = 7 } // wrong
 }
 
+class AppDeps(val orders: List<String>)
+
+fun AgentBuilder<AppDeps>.orders() = tool("orders", "The orders.") { run { _, context -> context.deps.orders } }
+
+suspend fun deps() {
+    val agent = AgentWithDeps<AppDeps>("openai:gpt-5-mini") {
+        orders()
+        tool("first", "The first.") { run { _, context -> context.deps.orders.first() } }
+        tool("other", "Another.") { run { _, context -> context.deps.bills } } // wrong
+    }
+    agent.run("Hi", deps = AppDeps(emptyList()))
+    agent.run("Hi") // wrong
+    agent.run("Hi", deps = "orders") // wrong
+    agent.withDeps(7) // wrong
+    agent.withDeps(AppDeps(emptyList())).run("Hi")
+    Agent("openai:gpt-5-mini") { orders() } // wrong
+    Agent("openai:gpt-5-mini") { tool("none", "None.") { run { _, context -> context.deps.orders } } } // wrong
+    val trip: TurnResult<Trip> = agent.run<Trip>("Where to?", deps = AppDeps(emptyList()))
+    println(trip.output.city)
+}
+
+suspend fun updates(agent: Agent) {
+    agent.stream<Trip>("Where to?").partials.collect { println(it.city) }
+    agent.stream<Trip>("Where to?").partials.collect { println(it.town) } // wrong
+    agent.stream("Hi").updates.collect { if (it is Update.Text) println(it.delta) }
+    agent.stream("Hi").updates.collect { event: Event -> println(event) } // wrong
+}
+
 fun settings() {
     Agent("openai:gpt-5-mini") { limits { maxToolRounds = 5 } }
     Agent("openai:gpt-5-mini") { limits { maxToolRounds = "five" } } // wrong

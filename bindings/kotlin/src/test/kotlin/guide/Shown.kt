@@ -4,9 +4,9 @@ package guide
 import dev.stepwell.Agent
 import dev.stepwell.Decision
 import dev.stepwell.Description
-import dev.stepwell.Event
 import dev.stepwell.SqliteStore
 import dev.stepwell.Trimmed
+import dev.stepwell.Update
 import dev.stepwell.UserAnswer
 import dev.stepwell.askChoice
 import dev.stepwell.newest
@@ -76,7 +76,7 @@ fun reading(log: (String, Throwable) -> Unit): Agent {
     return agent
 }
 
-suspend fun recovering(show: (Event) -> Unit) {
+suspend fun recovering(show: (Update) -> Unit) {
     val opened = SqliteStore.open("app.db")
     val agent = Agent("openai:gpt-4o-mini") { store(opened) }
     agent.recover { turns ->

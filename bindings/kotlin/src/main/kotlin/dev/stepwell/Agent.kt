@@ -21,10 +21,11 @@ import kotlinx.serialization.serializer
  * println(agent.run("What is Alice's secret number?").text)
  * ```
  */
-public fun Agent(model: Model, build: AgentBuilder.() -> Unit = {}): Agent = AgentBuilder(model).apply(build).build()
+public fun Agent(model: Model, build: AgentBuilder<Unit>.() -> Unit = {}): Agent =
+    AgentBuilder<Unit>(model).apply(build).build()
 
 /** Makes an agent with the model that a text such as `openai:gpt-5-mini` names. */
-public fun Agent(model: String, build: AgentBuilder.() -> Unit = {}): Agent = Agent(Model(model), build)
+public fun Agent(model: String, build: AgentBuilder<Unit>.() -> Unit = {}): Agent = Agent(Model(model), build)
 
 /**
  * A definition: a model, instructions, tools, settings, hooks and limits. It is immutable, remembers nothing of what is
@@ -37,7 +38,7 @@ public fun Agent(model: String, build: AgentBuilder.() -> Unit = {}): Agent = Ag
  *
  * What cannot work, such as an unknown provider or a missing key, fails the first run with [StepwellException.Misuse].
  */
-public class Agent internal constructor(internal val engine: Engine) {
+public class Agent internal constructor(internal val engine: Engine, private val deps: Deps = Deps(Unit)) {
     /** The model that answers. */
     public val model: Model get() = engine.model
 
@@ -87,7 +88,7 @@ public class Agent internal constructor(internal val engine: Engine) {
         prompt: String,
         vararg parts: ContentPart,
         options: RunOptions.() -> Unit = {},
-    ): Turn<String> = engine.turn(engine.asked(prompt, parts, options), Answer.Text, engine::once)
+    ): Turn<String> = engine.turn(engine.asked(prompt, parts, options), Answer.Text, deps, engine::once)
 
     /** Asks the model for an answer of a `@Serializable` type; the turn begins when it is collected. */
     @JvmName("streamTyped")
@@ -105,7 +106,7 @@ public class Agent internal constructor(internal val engine: Engine) {
         vararg parts: ContentPart,
         json: Json = StepwellJson,
         options: RunOptions.() -> Unit = {},
-    ): Turn<T> = engine.turn(engine.asked(prompt, parts, options), Answer.of(type, json), engine::once)
+    ): Turn<T> = engine.turn(engine.asked(prompt, parts, options), Answer.of(type, json), deps, engine::once)
 
     /**
      * Returns the conversation with this id, a new one if absent: what is said in it is remembered, in this process as
@@ -136,7 +137,7 @@ public class Agent internal constructor(internal val engine: Engine) {
         } else {
             agent.threadWithHistory(key, (history ?: Transcript()).json, sharedState)
         }
-        return Conversation(engine, agent, thread)
+        return Conversation(engine, deps, agent, thread)
     }
 
     /**
@@ -145,7 +146,7 @@ public class Agent internal constructor(internal val engine: Engine) {
      * each answer that is missing. Messages of the turn's conversation follow it.
      */
     public fun revive(snapshot: String): Turn<String> =
-        engine.turn({ agent -> agent.revive(snapshot) }, Answer.Text) { HeldThread(engine.agent()) {} }
+        engine.turn({ agent -> agent.revive(snapshot) }, Answer.Text, deps) { HeldThread(engine.agent()) {} }
 
     /**
      * Revives every unfinished turn of the store that no process drives any more: those that a dead process left, and
@@ -159,16 +160,16 @@ public class Agent internal constructor(internal val engine: Engine) {
      * ```
      */
     public suspend fun <R> recover(store: SessionStore? = null, block: suspend (List<Recovered>) -> R): R =
-        engine.agent(store).turnScope { scoped ->
+        engine.agent(store).turnScope(deps) { scoped ->
             val found = scoped.recover().map { found ->
-                val turn = found.turn?.let { turn -> engine.turn({ turn }, Answer.Text) { HeldThread(scoped) {} } }
+                val turn = found.turn?.let { turn -> engine.turn({ turn }, Answer.Text, deps) { HeldThread(scoped) {} } }
                 Recovered(found.key, turn, found.error)
             }
             block(found)
         }
 
     /** Returns the same agent with another model. */
-    public fun withModel(model: Model): Agent = Agent(engine.with(model, engine.configOf(model)))
+    public fun withModel(model: Model): Agent = Agent(engine.with(model, engine.configOf(model)), deps)
 
     /** Reports that the app goes to the background; see [DevicePolicy]. It concerns all turns, also later ones. */
     public fun enteredBackground(): Unit = engine.inform(background = true)
@@ -188,11 +189,11 @@ public class Agent internal constructor(internal val engine: Engine) {
     public companion object {
         /** Begins an agent; for Java. */
         @JvmStatic
-        public fun builder(model: Model): AgentBuilder = AgentBuilder(model)
+        public fun builder(model: Model): AgentBuilder<Unit> = AgentBuilder(model)
 
         /** Begins an agent with the model that a text such as `openai:gpt-5-mini` names; for Java. */
         @JvmStatic
-        public fun builder(model: String): AgentBuilder = AgentBuilder(Model(model))
+        public fun builder(model: String): AgentBuilder<Unit> = AgentBuilder(Model(model))
     }
 }
 

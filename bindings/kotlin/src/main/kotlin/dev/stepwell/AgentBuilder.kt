@@ -1,17 +1,17 @@
 package dev.stepwell
 
-import dev.stepwell.ffi.AgentHook
-import dev.stepwell.ffi.AgentSetup
-import dev.stepwell.ffi.AgentTool
-import dev.stepwell.ffi.Answerer
-import dev.stepwell.ffi.Approver
-import dev.stepwell.ffi.CredentialSource
-import dev.stepwell.ffi.InstructionsSource
-import dev.stepwell.ffi.JournalSink
-import dev.stepwell.ffi.OutputDecoder
-import dev.stepwell.ffi.RunSource
-import dev.stepwell.ffi.StoreSetup
-import dev.stepwell.ffi.Trimmer
+import dev.stepwell.internal.AgentHook
+import dev.stepwell.internal.AgentSetup
+import dev.stepwell.internal.AgentTool
+import dev.stepwell.internal.Answerer
+import dev.stepwell.internal.Approver
+import dev.stepwell.internal.CredentialSource
+import dev.stepwell.internal.InstructionsSource
+import dev.stepwell.internal.JournalSink
+import dev.stepwell.internal.OutputDecoder
+import dev.stepwell.internal.RunSource
+import dev.stepwell.internal.StoreSetup
+import dev.stepwell.internal.Trimmer
 import java.util.function.Consumer
 import kotlin.coroutines.CoroutineContext
 import kotlinx.serialization.json.Json
@@ -23,9 +23,13 @@ import kotlinx.serialization.json.jsonArray
 @DslMarker
 internal annotation class StepwellDsl
 
-/** Sets up an [Agent]. */
+/**
+ * Sets up an [Agent], or an [AgentWithDeps].
+ *
+ * @param D The type of the value that the agent's tools need: [ToolContext.deps].
+ */
 @StepwellDsl
-public class AgentBuilder internal constructor(private val model: Model) : AgentOptions() {
+public class AgentBuilder<out D> internal constructor(private val model: Model) : AgentOptions<AgentBuilder<D>>() {
     private val code = AppCode()
 
     /**
@@ -33,6 +37,9 @@ public class AgentBuilder internal constructor(private val model: Model) : Agent
      * caller that collects the turn: `Dispatchers.IO`, say, for tools that block their thread.
      */
     public var context: CoroutineContext by code::context
+
+    /** What happens if a tool throws anything but a [ToolException]. */
+    public var onToolError: OnToolError by code::onToolError
 
     private val tools = mutableListOf<AgentTool>()
     private var approver: Approver? = null
@@ -58,12 +65,12 @@ public class AgentBuilder internal constructor(private val model: Model) : Agent
     }
 
     /** Adds a tool: its arguments and its code. */
-    public fun tool(name: String, description: String, build: ToolBuilder.() -> Unit) {
-        tools += ToolBuilder(name, description, code).apply(build).build()
+    public fun tool(name: String, description: String, build: ToolBuilder<D>.() -> Unit) {
+        tools += ToolBuilder<D>(name, description, code).apply(build).build()
     }
 
     /** Adds a tool; for Java. */
-    public fun tool(name: String, description: String, build: Consumer<ToolBuilder>): AgentBuilder = apply {
+    public fun tool(name: String, description: String, build: Consumer<in ToolBuilder<D>>): AgentBuilder<D> = apply {
         tool(name, description) { build.accept(this) }
     }
 
@@ -181,8 +188,10 @@ public class AgentBuilder internal constructor(private val model: Model) : Agent
         this.registry = registry
     }
 
-    /** Returns the agent. Changes of the builder do not reach it any more. */
-    public fun build(): Agent {
+    /** Returns the agent; for Java. Changes of the builder do not reach it any more. */
+    public fun build(): Agent = Agent(engine())
+
+    internal fun engine(): Engine {
         val setup = AgentSetup(
             tools = tools.toList(),
             approver = approver,
@@ -198,6 +207,6 @@ public class AgentBuilder internal constructor(private val model: Model) : Agent
             instructionsFrom = instructionsFrom,
             registry = registry,
         )
-        return Agent(Engine(model, config(model), setup, code))
+        return Engine(model, config(model), setup, code)
     }
 }

@@ -1,7 +1,7 @@
 package dev.stepwell
 
-import dev.stepwell.ffi.FfiAgent
-import dev.stepwell.ffi.Finished
+import dev.stepwell.internal.FfiAgent
+import dev.stepwell.internal.Finished
 import kotlinx.serialization.KSerializer
 import kotlinx.serialization.descriptors.PrimitiveKind
 import kotlinx.serialization.descriptors.SerialDescriptor
@@ -19,11 +19,16 @@ internal interface Answer<out T> {
     /** Reads the answer of a turn, of which [text] is the last message. */
     fun read(finished: Finished, text: String): T
 
+    /** Returns the answer of one turn before anything of it has come. */
+    fun growing(): Growing<T>
+
     /** The text of the last message. */
     object Text : Answer<String> {
         override suspend fun <R> asked(agent: FfiAgent, turn: suspend (FfiAgent) -> R): R = turn(agent)
 
         override fun read(finished: Finished, text: String): String = text
+
+        override fun growing(): Growing<String> = GrowingText()
     }
 
     companion object {
@@ -46,6 +51,8 @@ private class Typed<T>(private val type: KSerializer<T>, private val json: Json)
 
     override fun read(finished: Finished, text: String): T =
         json.decodeFromJsonElement(type, finished.output ?: JsonNull)
+
+    override fun growing(): Growing<T> = GrowingValue(type, json)
 }
 
 /**

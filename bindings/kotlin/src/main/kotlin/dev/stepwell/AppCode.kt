@@ -1,6 +1,6 @@
 package dev.stepwell
 
-import dev.stepwell.ffi.CallbackException
+import dev.stepwell.internal.CallbackException
 import java.util.logging.Level
 import java.util.logging.Logger
 import kotlin.coroutines.CoroutineContext
@@ -12,6 +12,7 @@ import kotlinx.coroutines.withContext
 internal class AppCode {
     var context: CoroutineContext = EmptyCoroutineContext
     var onError: ((Throwable) -> Unit)? = null
+    var onToolError: OnToolError = OnToolError.TELL_MODEL
 
     /** Runs code, reports its exception, and passes that on. */
     suspend fun <T> run(code: suspend () -> T): T =

@@ -30,7 +30,7 @@ public class BlockingAgent internal constructor(private val agent: Agent) {
     @JvmOverloads
     public fun stream(
         prompt: String,
-        onUpdate: Consumer<Event>,
+        onUpdate: Consumer<Update>,
         options: Consumer<RunOptions> = NONE,
     ): TurnResult<String> = blocked { agent.stream(prompt) { options.accept(this) }.shownTo(onUpdate) }
 
@@ -58,7 +58,7 @@ public class BlockingConversation internal constructor(
     @JvmOverloads
     public fun stream(
         prompt: String,
-        onUpdate: Consumer<Event>,
+        onUpdate: Consumer<Update>,
         options: Consumer<RunOptions> = NONE,
     ): TurnResult<String> = blocked { conversation.stream(prompt) { options.accept(this) }.shownTo(onUpdate) }
 
@@ -69,7 +69,7 @@ private val NONE = Consumer<RunOptions> {}
 
 private fun <T> blocked(turn: suspend () -> T): T = runBlocking(Dispatchers.Default) { turn() }
 
-private suspend fun Turn<String>.shownTo(onUpdate: Consumer<Event>): TurnResult<String> {
+private suspend fun Turn<String>.shownTo(onUpdate: Consumer<Update>): TurnResult<String> {
     updates.collect { onUpdate.accept(it) }
     return result()
 }

@@ -1,6 +1,6 @@
 package dev.stepwell
 
-import dev.stepwell.ffi.FfiAgent
+import dev.stepwell.internal.FfiAgent
 import java.util.concurrent.ConcurrentHashMap
 import java.util.concurrent.atomic.AtomicLong
 import kotlin.coroutines.CoroutineContext
@@ -18,11 +18,11 @@ import kotlinx.coroutines.withContext
 /**
  * Runs [block] with a handle on the same conversations, whose turns belong to the calling coroutine: all code of the app
  * that is called for them (tools, approver, hooks, store, …) runs in the coroutine context of the caller, with its
- * dispatcher and its context elements. At the end of the block its turns are cancelled, and the call returns once all of
+ * dispatcher and its context elements, and with those of [more]. At the end of the block its turns are cancelled, and the call returns once all of
  * that code has ended, `finally` blocks included.
  */
-internal suspend fun <T> FfiAgent.turnScope(block: suspend (FfiAgent) -> T): T {
-    val caller = Caller(currentCoroutineContext())
+internal suspend fun <T> FfiAgent.turnScope(more: CoroutineContext, block: suspend (FfiAgent) -> T): T {
+    val caller = Caller(currentCoroutineContext() + more)
     return within(caller.id).use { agent ->
         try {
             block(agent)

@@ -1,7 +1,7 @@
 package dev.stepwell
 
-import dev.stepwell.ffi.FfiAgent
-import dev.stepwell.ffi.FfiTurn
+import dev.stepwell.internal.FfiAgent
+import dev.stepwell.internal.FfiTurn
 import kotlinx.serialization.KSerializer
 import kotlinx.serialization.json.Json
 import kotlinx.serialization.json.JsonElement
@@ -17,6 +17,7 @@ import kotlinx.serialization.serializer
  */
 public class Conversation internal constructor(
     private val engine: Engine,
+    private val deps: Deps,
     private val agent: FfiAgent,
     private val thread: FfiAgent,
 ) : AutoCloseable {
@@ -116,5 +117,5 @@ public class Conversation internal constructor(
     override fun close(): Unit = thread.close()
 
     private fun <T> turn(answer: Answer<T>, begin: suspend (FfiAgent) -> FfiTurn): Turn<T> =
-        engine.turn(begin, answer) { HeldThread(thread) { engine.read(agent, key) } }
+        engine.turn(begin, answer, deps) { HeldThread(thread) { engine.read(agent, key) } }
 }

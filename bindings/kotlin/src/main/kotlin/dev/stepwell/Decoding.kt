@@ -1,6 +1,6 @@
 package dev.stepwell
 
-import dev.stepwell.ffi.OutputDecoder
+import dev.stepwell.internal.OutputDecoder
 import kotlin.coroutines.cancellation.CancellationException
 import kotlinx.coroutines.withContext
 import kotlinx.serialization.json.JsonElement

@@ -1,8 +1,8 @@
 package dev.stepwell
 
-import dev.stepwell.ffi.AgentSetup
-import dev.stepwell.ffi.FfiAgent
-import dev.stepwell.ffi.StoreSetup
+import dev.stepwell.internal.AgentSetup
+import dev.stepwell.internal.FfiAgent
+import dev.stepwell.internal.StoreSetup
 import java.lang.ref.WeakReference
 import java.util.UUID
 import java.util.WeakHashMap

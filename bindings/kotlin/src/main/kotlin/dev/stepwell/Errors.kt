@@ -1,6 +1,6 @@
 package dev.stepwell
 
-import dev.stepwell.ffi.CallException
+import dev.stepwell.internal.CallException
 import java.io.IOException
 import java.util.concurrent.TimeoutException
 
@@ -78,8 +78,8 @@ public sealed class StepwellException(
     /** A limit was reached: the turn's, the agent's own, or the model's limit of tokens. */
     public class LimitReached internal constructor(of: FailedTurn) : StepwellException(of)
 
-    /** A tool, or other code of the app, failed. */
-    public class ToolFailed internal constructor(of: FailedTurn) : StepwellException(of)
+    /** A tool, or other code of the app, failed. With [OnToolError.FAIL] the [cause] is what the tool threw. */
+    public class ToolFailed internal constructor(of: FailedTurn) : StepwellException(of, of.cause)
 
     /** The provider or the agent is at fault. */
     public class ServerError internal constructor(of: FailedTurn) : StepwellException(of)
@@ -132,6 +132,7 @@ internal class FailedTurn(
     val problem: Problem,
     val provider: String? = null,
     val result: TurnResult<Nothing?>? = null,
+    val cause: Throwable? = null,
 ) {
     fun asException(): StepwellException = when (problem.kind) {
         ErrorKind.AUTHENTICATION -> StepwellException.Authentication(this)

@@ -1,7 +1,7 @@
 package dev.stepwell
 
-import dev.stepwell.ffi.AgentHook
-import dev.stepwell.ffi.Hook
+import dev.stepwell.internal.AgentHook
+import dev.stepwell.internal.Hook
 import kotlin.coroutines.cancellation.CancellationException
 import kotlinx.serialization.json.JsonArray
 import kotlinx.serialization.json.JsonElement

@@ -1,6 +1,6 @@
 package dev.stepwell
 
-import dev.stepwell.ffi.AgentTool
+import dev.stepwell.internal.AgentTool
 
 /**
  * The options of one run that differ from its agent's; what is not set is as in the agent.
@@ -45,8 +45,8 @@ public class RunOptions internal constructor(private val engine: Engine) {
     }
 
     /** Adds a tool of this run only; it replaces the agent's tool of the same name. */
-    public fun tool(name: String, description: String, build: ToolBuilder.() -> Unit) {
-        tools += ToolBuilder(name, description, engine.code).apply(build).build()
+    public fun tool(name: String, description: String, build: ToolBuilder<Unit>.() -> Unit) {
+        tools += ToolBuilder<Unit>(name, description, engine.code).apply(build).build()
     }
 
     internal fun made(): TurnOptions =

@@ -25,11 +25,11 @@ import kotlinx.serialization.serializer
  *
  * @throws IllegalArgumentException if the class has no schema; see [jsonSchema]
  */
-public inline fun <reified A, reified R> AgentBuilder.typedTool(
+public inline fun <reified A, reified R, D> AgentBuilder<D>.typedTool(
     name: String,
     description: String,
     json: Json = StepwellJson,
-    noinline options: ToolBuilder.() -> Unit = {},
+    noinline options: ToolBuilder<D>.() -> Unit = {},
     noinline code: suspend (A) -> R,
 ): Unit = tool(name, description) {
     options()
@@ -37,19 +37,19 @@ public inline fun <reified A, reified R> AgentBuilder.typedTool(
 }
 
 /** Adds such a tool with code that reports its progress, shows partial results, or asks the user. */
-public inline fun <reified A, reified R> AgentBuilder.typedTool(
+public inline fun <reified A, reified R, D> AgentBuilder<D>.typedTool(
     name: String,
     description: String,
     json: Json = StepwellJson,
-    noinline options: ToolBuilder.() -> Unit = {},
-    noinline code: suspend (A, ToolContext) -> R,
+    noinline options: ToolBuilder<D>.() -> Unit = {},
+    noinline code: suspend (A, ToolContext<D>) -> R,
 ): Unit = tool(name, description) {
     options()
     runWith(serializer<A>(), resultSerializer<R>(typeOf<R>()), json, code)
 }
 
 /** Sets the code as [ToolBuilder.runWith] does, with the serializers of the types. */
-public inline fun <reified A, reified R> ToolBuilder.runWith(
+public inline fun <reified A, reified R> ToolBuilder<*>.runWith(
     json: Json = StepwellJson,
     noinline code: suspend (A) -> R,
 ): Unit = runWith(serializer<A>(), resultSerializer<R>(typeOf<R>()), json, code)

@@ -1,11 +1,13 @@
 package dev.stepwell
 
-import dev.stepwell.ffi.AgentTool
-import dev.stepwell.ffi.ToolHandler
+import dev.stepwell.internal.AgentTool
+import dev.stepwell.internal.FfiToolContext
+import dev.stepwell.internal.ToolHandler
 import java.util.function.Function
 import kotlin.coroutines.cancellation.CancellationException
 import kotlin.time.Duration
 import kotlinx.coroutines.Dispatchers
+import kotlinx.coroutines.currentCoroutineContext
 import kotlinx.coroutines.withContext
 import kotlinx.serialization.DeserializationStrategy
 import kotlinx.serialization.SerializationStrategy
@@ -19,9 +21,13 @@ import kotlinx.serialization.json.double
 import kotlinx.serialization.json.jsonPrimitive
 import kotlinx.serialization.json.longOrNull
 
-/** Sets up a tool: its arguments, in the order of the calls here, and its code. */
+/**
+ * Sets up a tool: its arguments, in the order of the calls here, and its code.
+ *
+ * @param D The type of the agent's value for its tools: [ToolContext.deps].
+ */
 @StepwellDsl
-public class ToolBuilder internal constructor(
+public class ToolBuilder<out D> internal constructor(
     private val name: String,
     private val description: String,
     private val app: AppCode,
@@ -45,7 +51,7 @@ public class ToolBuilder internal constructor(
 
     private val properties = mutableMapOf<String, JsonElement>()
     private val required = mutableListOf<JsonElement>()
-    private var code: (suspend (ToolInvocation, ToolContext) -> Any?)? = null
+    private var code: (suspend (ToolInvocation, FfiToolContext) -> Any?)? = null
 
     /** Takes a string. */
     public fun string(name: String, description: String = "", optional: Boolean = false): Unit =
@@ -88,9 +94,12 @@ public class ToolBuilder internal constructor(
     public fun runBlocking(code: Function<ToolInvocation, Any?>): Unit =
         run { call -> withContext(Dispatchers.IO) { code.apply(call) } }
 
-    /** Sets code that reports its progress, shows partial results, or asks the user. */
-    public fun run(code: suspend (ToolInvocation, ToolContext) -> Any?) {
-        this.code = code
+    /** Sets code that takes the agent's [ToolContext.deps], reports its progress, shows partial results, or asks the user. */
+    public fun run(code: suspend (ToolInvocation, ToolContext<D>) -> Any?) {
+        this.code = { invocation, context ->
+            @Suppress("UNCHECKED_CAST")
+            code(invocation, ToolContext(context, currentCoroutineContext()[Deps]?.value as D))
+        }
     }
 
     /**
@@ -112,7 +121,7 @@ public class ToolBuilder internal constructor(
         arguments: DeserializationStrategy<A>,
         result: SerializationStrategy<R>,
         json: Json = StepwellJson,
-        code: suspend (A, ToolContext) -> R,
+        code: suspend (A, ToolContext<D>) -> R,
     ) {
         parameters = jsonSchema(arguments.descriptor, json)
         run { invocation, context ->
@@ -153,24 +162,35 @@ public class ToolBuilder internal constructor(
             repeatable = repeatable,
             timeout = timeout,
         )
-        return AgentTool(definition, Code(app, code))
+        return AgentTool(definition, Code(name, app, code))
     }
 }
 
 /** A tool's code, with its exceptions as the tool's errors. */
 private class Code(
+    private val name: String,
     private val app: AppCode,
-    private val code: suspend (ToolInvocation, ToolContext) -> Any?,
+    private val code: suspend (ToolInvocation, FfiToolContext) -> Any?,
 ) : ToolHandler {
-    override suspend fun call(invocation: ToolInvocation, context: ToolContext): ToolOutput =
+    override suspend fun call(invocation: ToolInvocation, context: FfiToolContext): ToolOutput =
         try {
-            app.run { outputOf(code(invocation, context)) }
+            app.run { watched { outputOf(code(invocation, context)) } }
         } catch (stopped: CancellationException) {
             throw stopped
         } catch (declared: ToolException) {
             throw declared
         } catch (broken: Exception) {
             throw ToolException.Unexpected(AppCode.wordsOf(broken.cause as? Error ?: broken))
+        }
+
+    /** Ends the turn with what the code throws, if the agent wants that. Outside of the context it may be a copy. */
+    private suspend fun <T> watched(code: suspend () -> T): T =
+        try {
+            code()
+        } catch (thrown: Throwable) {
+            val isOwn = thrown is CancellationException || thrown is ToolException
+            if (!isOwn && app.onToolError == OnToolError.FAIL) currentCoroutineContext()[TurnFault]?.tool(name, thrown)
+            throw thrown
         }
 }
 

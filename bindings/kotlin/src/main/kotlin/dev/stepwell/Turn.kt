@@ -1,8 +1,8 @@
 package dev.stepwell
 
-import dev.stepwell.ffi.FfiAgent
-import dev.stepwell.ffi.FfiTurn
-import dev.stepwell.ffi.Finished
+import dev.stepwell.internal.FfiAgent
+import dev.stepwell.internal.FfiTurn
+import dev.stepwell.internal.Finished
 import java.util.concurrent.atomic.AtomicBoolean
 import kotlin.coroutines.cancellation.CancellationException
 import kotlinx.coroutines.CompletableDeferred
@@ -28,9 +28,11 @@ import kotlinx.serialization.json.JsonObject
 public class Turn<out T> internal constructor(
     private val provider: String,
     private val answer: Answer<T>,
+    private val deps: Deps,
     private val thread: () -> HeldThread,
     private val begin: suspend (FfiAgent) -> FfiTurn,
 ) {
+    private val growing = answer.growing()
     private val isTaken = AtomicBoolean(false)
     private val begun = CompletableDeferred<FfiTurn>()
     private val ended = CompletableDeferred<TurnResult<@UnsafeVariance T>>()
@@ -38,6 +40,10 @@ public class Turn<out T> internal constructor(
     /** The same as `begun`, while it is under way. */
     @Volatile
     private var current: FfiTurn? = null
+
+    /** The same as `ended`, where it is a result. */
+    @Volatile
+    private var whole: TurnResult<@UnsafeVariance T>? = null
 
     @Volatile
     private var isCancelled = false
@@ -53,10 +59,38 @@ public class Turn<out T> internal constructor(
      * What happens in the turn, until it is over. The flow throws a [StepwellException] if the turn fails. It can be
      * collected once; leaving it early cancels the turn.
      */
-    public val updates: Flow<Event> = flow { drive { event -> emit(event) } }
+    public val updates: Flow<Update> = flow {
+        drive { batch -> for (event in batch) event.update()?.let { emit(it) } }
+    }
 
-    /** The text as it comes: the deltas of [updates] that are text. */
-    public val textStream: Flow<String> = updates.mapNotNull { (it as? Event.TextMessageContent)?.delta }
+    /** The text as it comes, instead of the [updates]: those that are text. */
+    public val textStream: Flow<String> = updates.mapNotNull { (it as? Update.Text)?.delta }
+
+    /**
+     * The answer as it comes, instead of the [updates]: the [partialOutput] each time that it has grown, and the complete
+     * answer at the end.
+     *
+     * ```
+     * agent.stream<Trip>("Three days in Bergen").partials.collect { trip -> show(trip) }
+     * ```
+     */
+    public val partials: Flow<T> = flow {
+        drive { batch -> if (batch.any(growing::isPartOf)) partialOutput?.let { emit(it) } }
+        if (!isSuspended) emit(result().output)
+    }
+
+    /**
+     * The answer so far, while the updates are collected; the complete answer after them. No value is checked yet, and
+     * texts in it may still grow. What has not come has its property's default, or is null if it may be; while a property
+     * that needs a value has none, the answer so far is null.
+     */
+    public val partialOutput: T? get() = whole?.output ?: growing.value()
+
+    /**
+     * What happens in the turn as events, instead of the [updates]: as AG-UI and the JSON API have it, with the turn's end
+     * as [Event.Completed]. For a backend that passes them on, with [Event.toJson].
+     */
+    public val events: Flow<Event> = flow { drive { batch -> for (event in batch) emit(event) } }
 
     /**
      * Waits for the end of the turn. If no coroutine has collected the [updates], the turn begins here. The result can be
@@ -69,18 +103,21 @@ public class Turn<out T> internal constructor(
         return ended.await()
     }
 
-    private suspend fun drive(show: suspend (Event) -> Unit) {
+    private suspend fun drive(show: suspend (List<Event>) -> Unit) {
         if (!isTaken.compareAndSet(false, true)) {
             throw StepwellException.Misuse("the turn's updates were taken before", "keep what they gave, or call `result`")
         }
         driven(show)
     }
 
-    private suspend fun driven(show: (suspend (Event) -> Unit)?) {
+    private suspend fun driven(show: (suspend (List<Event>) -> Unit)?) {
         try {
             val on = thread()
+            val fault = TurnFault { current?.cancel() }
             val finished = try {
-                on.agent.turnScope { agent -> answer.asked(agent) { begin(it).use { turn -> turn.taken(show) } } }
+                on.agent.turnScope(deps + fault) { agent ->
+                    answer.asked(agent) { begin(it).use { turn -> turn.taken(show) } }
+                }
             } finally {
                 current = null
                 on.afterTurn()
@@ -89,7 +126,7 @@ public class Turn<out T> internal constructor(
                 val words = "the turn was suspended" to "revive it by what `suspend` returned"
                 ended.completeExceptionally(StepwellException.Misuse(words.first, words.second))
             } else {
-                ended.complete(whole(finished))
+                ended.complete(whole(finished, fault.failed).also { whole = it })
             }
         } catch (failed: Throwable) {
             // Other coroutines that wait for the turn are not cancelled themselves.
@@ -101,7 +138,7 @@ public class Turn<out T> internal constructor(
     }
 
     /** Shows what happens in a turn, and returns what it came to; null if it was suspended. */
-    private suspend fun FfiTurn.taken(show: (suspend (Event) -> Unit)?): Finished? {
+    private suspend fun FfiTurn.taken(show: (suspend (List<Event>) -> Unit)?): Finished? {
         current = this
         this@Turn.begun.complete(this)
         if (isCancelled) cancel()
@@ -109,7 +146,8 @@ public class Turn<out T> internal constructor(
             while (true) {
                 val events = nextBatch()
                 if (events.isEmpty()) break
-                for (event in events) show(event)
+                for (event in events) growing.take(event)
+                show(events)
             }
         }
         // Ending here would cancel the turn that is being suspended.
@@ -117,9 +155,9 @@ public class Turn<out T> internal constructor(
         return if (isSuspended) null else finish()
     }
 
-    private fun whole(finished: Finished): TurnResult<T> {
-        val problem = problemOf(finished.outcome) ?: return TurnResult.of(finished, answer::read)
-        throw FailedTurn(problem, provider, TurnResult.of(finished) { _, _ -> null }).asException()
+    private fun whole(finished: Finished, fault: FailedTurn?): TurnResult<T> {
+        val problem = fault?.problem ?: problemOf(finished.outcome) ?: return TurnResult.of(finished, answer::read)
+        throw FailedTurn(problem, provider, TurnResult.of(finished) { _, _ -> null }, fault?.cause).asException()
     }
 
     private fun left(): StepwellException {
@@ -159,15 +197,15 @@ public class Turn<out T> internal constructor(
 
     /**
      * Sends a message during the turn, without stopping it: the model answers it in this turn, from the next hop on.
-     * Returns the message's id. [Event.SteeringTaken] reports that the message is in the conversation;
-     * [Event.SteeringRefused] returns it if the turn cannot take it.
+     * Returns the message's id. [Update.SteeringTaken] reports that the message is in the conversation;
+     * [Update.SteeringRefused] returns it if the turn cannot take it.
      */
     public suspend fun steer(text: String, vararg parts: ContentPart): String = underWay { steer(text, parts.asList()) }
 
     /** Sends an AG-UI message during the turn. */
     public suspend fun steer(message: JsonObject): Unit = underWay { steerMessage(message) }
 
-    /** Answers all questions that an AG-UI agent asked with [Event.Interrupted], at once; the turn continues. */
+    /** Answers all questions that an AG-UI agent asked with [Update.Interrupted], at once; the turn continues. */
     public suspend fun resume(answers: List<ResumeEntry>): Unit = underWay { resume(answers) }
 
     /**
@@ -205,7 +243,7 @@ public class Turn<out T> internal constructor(
 
     /**
      * Returns what delays the turn's writes: a store that is full, read-only, or unreachable. Null while there is no
-     * delay, which [Event.Warning] reports.
+     * delay, which [Update.Warning] reports.
      */
     public suspend fun storeTrouble(): String? = underWay { storeTrouble() }
 
@@ -252,8 +290,9 @@ public fun ContextOverflow.newest(part: Double): List<String> = newestMessages(t
 internal fun <T> Engine.turn(
     begin: suspend (FfiAgent) -> FfiTurn,
     answer: Answer<T>,
+    deps: Deps,
     thread: () -> HeldThread,
-): Turn<T> = Turn(model.provider, answer, thread, begin)
+): Turn<T> = Turn(model.provider, answer, deps, thread, begin)
 
 /** Begins a turn with a message, under the options of the run. */
 internal fun Engine.asked(

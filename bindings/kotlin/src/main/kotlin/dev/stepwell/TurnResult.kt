@@ -1,6 +1,6 @@
 package dev.stepwell
 
-import dev.stepwell.ffi.Finished
+import dev.stepwell.internal.Finished
 
 /** Why a turn ended. All but [COMPLETE] are those of an exception's [StepwellException.result]. */
 public enum class StopReason {

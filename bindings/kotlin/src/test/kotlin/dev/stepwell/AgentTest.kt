@@ -35,7 +35,7 @@ import org.junit.jupiter.api.Test
 class AgentTest {
     private val numbers = mapOf("alice" to 42, "bob" to 7)
 
-    private fun secretNumbers(mock: MockLlm, more: AgentBuilder.() -> Unit = {}) =
+    private fun secretNumbers(mock: MockLlm, more: AgentBuilder<Unit>.() -> Unit = {}) =
         Agent(mock.model) {
             tool("get_secret_number", "The secret number of a person.") {
                 string("name", "The user's name.")
@@ -55,7 +55,7 @@ class AgentTest {
     fun secretNumbers() = runBlocking {
         MockLlm().use { mock ->
             val agent = secretNumbers(mock)
-            val events = agent.stream("What are Alice's and Bob's secret numbers?").updates.toList()
+            val events = agent.stream("What are Alice's and Bob's secret numbers?").events.toList()
             assertIs<Event.Started>(events.first())
             assertEquals(Outcome.Success, events.outcome())
             assertTrue(events.text().endsWith("Alice's number is 42, Bob's is 7"))
@@ -77,7 +77,7 @@ class AgentTest {
     @Test
     fun aToolThatThrowsIsShownToTheModel() = runBlocking {
         MockLlm(MockLlm.call("get_secret_number", """{"name":"carol"}"""), MockLlm.text("Nobody knows")).use { mock ->
-            val events = secretNumbers(mock).stream("Carol's?").updates.toList()
+            val events = secretNumbers(mock).stream("Carol's?").events.toList()
             val failed = assertIs<ToolResult.Failed>(events.results().single())
             assertEquals(ToolFailureKind.PANICKED, failed.kind)
             assertContains(failed.message, "NoSuchElementException")
@@ -111,7 +111,7 @@ class AgentTest {
             val agent = Agent(mock.model) {
                 tool("refuse", "Refuses.") { run { throw ToolException.Failed("not on Sundays") } }
             }
-            val events = agent.stream("Go").updates.toList()
+            val events = agent.stream("Go").events.toList()
             assertEquals(ToolResult.Failed(ToolFailureKind.ERROR, "not on Sundays"), events.results().single())
         }
     }
@@ -123,7 +123,7 @@ class AgentTest {
             Triple("get_secret_number", "{}", "do not fit its schema"),
         )) {
             MockLlm(MockLlm.call(name, arguments), MockLlm.text("Sorry")).use { mock ->
-                val events = secretNumbers(mock).stream("Go").updates.toList()
+                val events = secretNumbers(mock).stream("Go").events.toList()
                 val failed = assertIs<ToolResult.Failed>(events.results().single())
                 assertEquals(ToolFailureKind.REJECTED, failed.kind)
                 assertContains(failed.message, why)
@@ -146,7 +146,7 @@ class AgentTest {
                     }
                 }
             }
-            assertEquals(Outcome.Success, agent.stream("Go").updates.toList().outcome())
+            assertEquals(Outcome.Success, agent.stream("Go").events.toList().outcome())
         }
     }
 
@@ -167,7 +167,7 @@ class AgentTest {
                     }
                 }
             }
-            val collector = launch { agent.stream("Go").updates.collect {} }
+            val collector = launch { agent.stream("Go").events.collect {} }
             running.await()
             collector.cancelAndJoin()
             stopped.await()
@@ -178,7 +178,7 @@ class AgentTest {
     fun leavingTheFlowCancelsTheTurn() = runBlocking {
         MockLlm(MockLlm.stall("Well"), MockLlm.text("Again")).use { mock ->
             val agent = secretNumbers(mock)
-            agent.stream("Go").updates.filterIsInstance<Event.TextMessageContent>().first()
+            agent.stream("Go").events.filterIsInstance<Event.TextMessageContent>().first()
             assertEquals("Again", agent.run("Go on").text)
         }
     }
@@ -190,7 +190,7 @@ class AgentTest {
             val began = CompletableDeferred<Unit>()
             val collected = async {
                 assertFailsWith<StepwellException.Cancelled> {
-                    turn.updates.collect { if (it is Event.TextMessageContent) began.complete(Unit) }
+                    turn.events.collect { if (it is Event.TextMessageContent) began.complete(Unit) }
                 }
             }
             began.await()
@@ -199,7 +199,7 @@ class AgentTest {
             assertEquals("Well" to StopReason.CANCELLED, failed.result?.text to failed.result?.stopReason)
             assertSame(failed, assertFailsWith<StepwellException.Cancelled> { turn.result() })
             assertFailsWith<StepwellException.Misuse> { turn.steer("More") }
-            assertFailsWith<StepwellException.Misuse> { turn.updates.toList() }
+            assertFailsWith<StepwellException.Misuse> { turn.events.toList() }
         }
     }
 
@@ -224,7 +224,7 @@ class AgentTest {
                     }
                     approver { decision }
                 }
-                when (val result = agent.stream("Pay").updates.toList().results().single()) {
+                when (val result = agent.stream("Pay").events.toList().results().single()) {
                     is ToolResult.Finished -> assertEquals("paid 5.0" to Decision.Granted, result.content to decision)
                     is ToolResult.Failed -> {
                         assertEquals(ToolFailureKind.DENIED, result.kind)
@@ -245,7 +245,7 @@ class AgentTest {
                 }
                 approver { TODO("ask the user") }
             }
-            val result = assertIs<ToolResult.Failed>(agent.stream("Pay").updates.toList().results().single())
+            val result = assertIs<ToolResult.Failed>(agent.stream("Pay").events.toList().results().single())
             assertEquals(ToolFailureKind.DENIED, result.kind)
         }
     }
@@ -255,7 +255,7 @@ class AgentTest {
         MockLlm("""{"status":401,"error":"Incorrect API key provided"}""").use { mock ->
             val agent = Agent(Model.openai("mock", "wrong", mock.baseUrl))
             val turn = agent.stream("Hi")
-            val failed = assertFailsWith<StepwellException.Authentication> { turn.updates.collect {} }
+            val failed = assertFailsWith<StepwellException.Authentication> { turn.events.collect {} }
             assertEquals(401 to "openai", failed.status to failed.provider)
             assertSame(failed, assertFailsWith<StepwellException.Authentication> { turn.result() })
         }
@@ -284,9 +284,9 @@ class AgentTest {
         MockLlm().use { mock ->
             val agent = secretNumbers(mock)
             repeat(3) {
-                assertEquals(Outcome.Success, agent.stream("Go").updates.toList().outcome())
+                assertEquals(Outcome.Success, agent.stream("Go").events.toList().outcome())
             }
-            val some = agent.stream("Go").updates.takeWhile { it !is Event.ToolCallStart }.toList()
+            val some = agent.stream("Go").events.takeWhile { it !is Event.ToolCallStart }.toList()
             assertTrue(some.isNotEmpty())
         }
     }
@@ -402,7 +402,7 @@ class AgentTest {
                     run { "paid" }
                 }
             }
-            val kinds = agent.stream("Pay").updates.toList().results().map { assertIs<ToolResult.Failed>(it).kind }
+            val kinds = agent.stream("Pay").events.toList().results().map { assertIs<ToolResult.Failed>(it).kind }
             assertEquals(listOf(ToolFailureKind.DENIED, ToolFailureKind.DENIED), kinds)
         }
         val started = """{"type":"RUN_STARTED","threadId":"t","runId":"r"}"""

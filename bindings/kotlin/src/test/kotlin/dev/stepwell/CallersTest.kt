@@ -47,7 +47,7 @@ class CallersTest {
         }
     }
 
-    private fun agentOf(mock: MockLlm, seen: Seen, more: AgentBuilder.() -> Unit = {}) =
+    private fun agentOf(mock: MockLlm, seen: Seen, more: AgentBuilder<Unit>.() -> Unit = {}) =
         Agent(mock.model) {
             store(NotingStore(seen))
             instructionsFrom {

@@ -48,7 +48,7 @@ class ClosingTest {
             }
             val error = assertFailsWith<IllegalStateException> {
                 agent.stream("Go").updates.collect { event ->
-                    if (event is Event.ToolCallUpdate && event.status == ToolCallStatus.EXECUTING) {
+                    if (event is Update.ToolCall && event.status == ToolCallStatus.EXECUTING) {
                         running.await()
                         error("the screen is gone")
                     }
@@ -80,7 +80,7 @@ class ClosingTest {
             }
             val turn = agent.stream("Go")
             val events = turn.updates.toList()
-            val result = events.filterIsInstance<Event.ToolCallUpdate>().mapNotNull { it.result }.single()
+            val result = events.filterIsInstance<Update.ToolCall>().mapNotNull { it.result }.single()
             assertEquals(ToolFailureKind.TIMED_OUT, assertIs<ToolResult.Failed>(result).kind)
             // Where the machine is busy, the time may be over before it begins.
             if (begun.isCompleted) stopped.await()

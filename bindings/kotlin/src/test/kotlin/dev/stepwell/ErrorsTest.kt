@@ -128,11 +128,11 @@ class ErrorsTest {
                 tool("ask", "Asks.") { requiresApproval = true; run { throw ToolException.Failed("meant so") } }
                 hook("hook") { afterAnswer { if (it.text == "Well") throw thrown[2] } }
             }
-            val events = mutableListOf<Event>()
+            val events = mutableListOf<Update>()
             assertFailsWith<StepwellException.Refused> { agent.stream("Go").updates.collect { events += it } }
             for ((wanted, got) in thrown.zip(told.toList())) assertSame(wanted, got)
             assertEquals(3, told.size)
-            val results = events.filterIsInstance<Event.ToolCallUpdate>().mapNotNull { it.result }
+            val results = events.filterIsInstance<Update.ToolCall>().mapNotNull { it.result }
             assertEquals("IOException", assertIs<ToolResult.Failed>(results.first()).message)
         }
     }

@@ -28,10 +28,10 @@ final class JavaCaller {
         return agent.blocking().runAsync("Hi");
     }
 
-    static List<Event> stream(Agent agent) {
-        var events = new ArrayList<Event>();
-        agent.blocking().stream("Hi", events::add);
-        return events;
+    static List<Update> stream(Agent agent) {
+        var updates = new ArrayList<Update>();
+        agent.blocking().stream("Hi", updates::add);
+        return updates;
     }
 
     static int messages(Agent agent) {

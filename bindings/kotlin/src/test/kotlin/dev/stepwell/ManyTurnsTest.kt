@@ -111,7 +111,7 @@ class ManyTurnsTest {
             async {
                 agent.conversation().use { conversation ->
                     repeat(turns) {
-                        val events = conversation.stream(QUESTION).updates.toList()
+                        val events = conversation.stream(QUESTION).events.toList()
                         assertEquals<Event>(Event.Completed(Outcome.Success), events.last())
                     }
                 }
@@ -191,7 +191,7 @@ class ManyTurnsTest {
                             }
                         }
                     }
-                    meeting.stream("Meet").updates.toList()
+                    meeting.stream("Meet").events.toList()
                 }
             }
             turns.awaitAll().forEachIndexed { index, events ->

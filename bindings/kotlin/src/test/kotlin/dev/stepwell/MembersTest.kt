@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Test
 
 /** What an agent and its turns can do beside the plain turn. */
 class MembersTest {
-    private fun agentOf(mock: MockLlm, build: AgentBuilder.() -> Unit = {}) =
+    private fun agentOf(mock: MockLlm, build: AgentBuilder<Unit>.() -> Unit = {}) =
         Agent(mock.model, build)
 
     private fun texts(messages: List<Message>) = messages.mapNotNull { (it as? UserMessage)?.text ?: (it as? AssistantMessage)?.text }
@@ -40,7 +40,7 @@ class MembersTest {
             }
             val turn = agent.stream("Tea")
             val events = mutableListOf<Event>()
-            val collecting = launch { turn.updates.collect { events += it } }
+            val collecting = launch { turn.events.collect { events += it } }
             turn.rested()
             collecting.cancelAndJoin()
             assertTrue(events.any { it is Event.PartialArguments })
@@ -110,7 +110,7 @@ class MembersTest {
             val store = SessionStore.inMemory()
             val conversation = agentOf(mock) { store(store) }.conversation("garden")
             val first = conversation.stream(Start("first", text = "First"))
-            first.updates.collect {
+            first.events.collect {
                 if (it is Event.TextMessageContent) {
                     first.begun()
                     assertEquals(TurnKey(conversation.key, "first"), first.stored())
@@ -147,7 +147,7 @@ class MembersTest {
         MockLlm(MockLlm.call("order", "{}"), MockLlm.text("Enjoy!")).use { mock ->
             val agent = agentOf(mock) { tool("order", "Orders.") { run { throw ToolException.Deferred() } } }
             val turn = agent.stream("Tea")
-            val watching = async { turn.updates.toList() }
+            val watching = async { turn.events.toList() }
             turn.rested()
             assertEquals("Tea", texts(turn.messages()).first())
             assertEquals(JsonObject(emptyMap()), turn.sharedState())

@@ -1,6 +1,6 @@
 package dev.stepwell
 
-import dev.stepwell.ffi.NoHandle
+import dev.stepwell.internal.NoHandle
 import java.io.IOException
 import java.util.concurrent.CopyOnWriteArrayList
 import java.util.concurrent.CountDownLatch
@@ -70,7 +70,7 @@ class OkHttpTransportTest {
                 givenUp.complete(Unit)
             }
         }
-        agentOf("http://model.example/v1", endless).stream("Hi").updates.first { it is Event.TextMessageContent }
+        agentOf("http://model.example/v1", endless).stream("Hi").updates.first { it is Update.Text }
         givenUp.await()
     }
 

@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Test
 
 /** Turns that are otherwise than their agent, and keys and instructions that the app's code gives. */
 class OptionsTest {
-    private fun agentOf(mock: MockLlm, build: AgentBuilder.() -> Unit = {}) =
+    private fun agentOf(mock: MockLlm, build: AgentBuilder<Unit>.() -> Unit = {}) =
         Agent(mock.model, build)
 
     private fun JsonObject.body(): JsonObject = getValue("body").jsonObject

@@ -122,9 +122,9 @@ class SerializableToolsTest {
     private val good =
         """{"dish":"soup","size":"large","price":450,"note":null,"delivery":{"type":"address","street":"Elm St"}}"""
 
-    private fun turn(arguments: String, build: AgentBuilder.() -> Unit): ToolResult = runBlocking {
+    private fun turn(arguments: String, build: AgentBuilder<Unit>.() -> Unit): ToolResult = runBlocking {
         MockLlm(MockLlm.call("order", arguments), MockLlm.text("Done")).use { mock ->
-            val events = Agent(mock.model, build).stream("Order").updates.toList()
+            val events = Agent(mock.model, build).stream("Order").events.toList()
             assertEquals<Event>(Event.Completed(Outcome.Success), events.last())
             events.filterIsInstance<Event.ToolCallUpdate>().mapNotNull { it.result }.single()
         }

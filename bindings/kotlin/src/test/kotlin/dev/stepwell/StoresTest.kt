@@ -91,7 +91,7 @@ class StoresTest {
             val events = mutableListOf<Event>()
             val lost = async {
                 val turn = old.conversation("thread").stream("What is the number?")
-                assertFailsWith<StepwellException.Cancelled> { turn.updates.collect { events += it } }
+                assertFailsWith<StepwellException.Cancelled> { turn.events.collect { events += it } }
             }
             begun.await()
 
@@ -120,7 +120,7 @@ class StoresTest {
                 tool("number", "The number.") { run { throw ToolException.Deferred() } }
             }
             val left = old.conversation("thread").stream("What is the number?")
-            val collecting = async { left.updates.toList() }
+            val collecting = async { left.events.toList() }
             left.rested()
             left.suspend()
             collecting.await()

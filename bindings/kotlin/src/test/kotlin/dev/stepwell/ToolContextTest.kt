@@ -11,12 +11,12 @@ import org.junit.jupiter.api.Test
 class ToolContextTest {
     private val asks = MockLlm.call("ship", """{"parcel":"tea"}""")
 
-    private fun agent(mock: MockLlm, more: AgentBuilder.() -> Unit = {}) =
+    private fun agent(mock: MockLlm, more: AgentBuilder<Unit>.() -> Unit = {}) =
         Agent(mock.model) {
             tool("ship", "Ships a parcel.") {
                 string("parcel")
                 run { call, context ->
-                    assertEquals(call, context.invocation())
+                    assertEquals(call, context.invocation)
                     assertEquals("garden" to 1, call.threadId to call.attempt)
                     context.report(0.5, "packed")
                     context.partial("in the van")
@@ -38,7 +38,7 @@ class ToolContextTest {
                     UserAnswer.Given(JsonPrimitive("today"))
                 }
             }
-            val events = agent.conversation("garden").stream("Ship it").updates.toList()
+            val events = agent.conversation("garden").stream("Ship it").events.toList()
             assertEquals(listOf("ship" to "How fast?"), asked)
             assertEquals<ToolResult>(ToolResult.Finished("it leaves today"), events.result())
             val progress = events.filterIsInstance<Event.ToolProgress>().single()
@@ -49,9 +49,9 @@ class ToolContextTest {
 
     @Test
     fun withoutAnAnswererOrWithOneThatBreaksThereIsNoAnswer() = runBlocking {
-        for (more in listOf<AgentBuilder.() -> Unit>({}, { answerer { _, _ -> TODO("ask the user") } })) {
+        for (more in listOf<AgentBuilder<Unit>.() -> Unit>({}, { answerer { _, _ -> TODO("ask the user") } })) {
             MockLlm(asks, MockLlm.text("Done")).use { mock ->
-                val events = agent(mock, more).conversation("garden").stream("Ship it").updates.toList()
+                val events = agent(mock, more).conversation("garden").stream("Ship it").events.toList()
                 assertEquals<ToolResult>(ToolResult.Finished("it leaves later"), events.result())
             }
         }

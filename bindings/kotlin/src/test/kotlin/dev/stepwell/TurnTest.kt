@@ -30,7 +30,7 @@ class TurnTest {
         val call = CompletableDeferred<Event.ToolCallUpdate>()
         val collecting: Deferred<Result<Unit>> = scope.async {
             runCatching {
-                turn.updates.collect {
+                turn.events.collect {
                     events += it
                     if (it is Event.ToolCallUpdate && it.status == status) call.complete(it)
                 }

@@ -12,7 +12,7 @@ public struct JsonValue: Hashable, Sendable {
     public let text: String
 
     /// Wraps text that is known to be JSON.
-    init(text: String) {
+    package init(text: String) {
         self.text = text
     }
 

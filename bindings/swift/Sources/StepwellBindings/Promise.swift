@@ -1,16 +1,18 @@
 import Foundation
 
 /// A value that comes later, for any number of tasks.
-final class Promise<Value: Sendable>: @unchecked Sendable {
+package final class Promise<Value: Sendable>: @unchecked Sendable {
     /// Guards all below.
     private let lock = NSLock()
     private var kept: Value?
     private var waiting: [CheckedContinuation<Value, Never>] = []
 
-    var isKept: Bool { lock.withLock { kept != nil } }
+    package init() {}
+
+    package var isKept: Bool { lock.withLock { kept != nil } }
 
     /// Sets the value, unless it is set already.
-    func keep(_ value: Value) {
+    package func keep(_ value: Value) {
         let waiting = lock.withLock {
             guard kept == nil else { return [CheckedContinuation<Value, Never>]() }
             kept = value
@@ -21,7 +23,7 @@ final class Promise<Value: Sendable>: @unchecked Sendable {
     }
 
     /// Waits for the value.
-    func value() async -> Value {
+    package func value() async -> Value {
         await withCheckedContinuation { continuation in
             let kept = lock.withLock {
                 if self.kept == nil { waiting.append(continuation) }

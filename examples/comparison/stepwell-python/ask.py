@@ -1,0 +1,3 @@
+from stepwell import Agent
+
+print(Agent("openai:gpt-5-mini").run_sync("Where is Bergen?").text)
