@@ -4,11 +4,11 @@ use crate::refused::Refused;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use stepwell_core::event::{Message, TokenUsage};
-use stepwell_core::run::Question;
-use stepwell_core::session::{ChatReducer, Turn, TurnTree, ViewOptions};
+use stepwell_core::run::{ErrorKind, Question, TurnStatus};
+use stepwell_core::session::{ChatProblem, ChatReducer, Turn, TurnTree, ViewOptions};
 use stepwell_core::tool::{Tool, ToolRegistry};
 use stepwell_core::{CallKey, RunId, Timestamp, ToolCallId};
-use stepwell_ffi::{Outcome, ToolDefinition, TurnRecord, read_run_event};
+use stepwell_ffi::{ToolDefinition, TurnRecord, read_run_event};
 
 /// The contents of a chat screen, built from stored turns, the actions of the app and the events of its turns.
 #[derive(Debug)]
@@ -62,11 +62,38 @@ enum Call {
         usage: TokenUsage,
     },
     End {
-        outcome: Outcome,
+        problem: Option<Ended>,
     },
     State {},
     Update {},
     Digest {},
+}
+
+/// The problem of a turn that ended without its last event.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Ended {
+    kind: String,
+    message: String,
+    advice: String,
+    #[serde(default)]
+    retryable: bool,
+    status: Option<u16>,
+}
+
+impl Ended {
+    fn problem(self) -> Result<ChatProblem, Refused> {
+        let is_kind = |kind: &&ErrorKind| json!(kind) == self.kind;
+        let kind = ErrorKind::ALL.iter().find(is_kind);
+        let unknown = || Refused::argument("the problem", "there is no such `kind`");
+        Ok(ChatProblem {
+            kind: *kind.ok_or_else(unknown)?,
+            message: self.message,
+            advice: self.advice,
+            is_retryable: self.retryable,
+            status: self.status,
+        })
+    }
 }
 
 impl Chat {
@@ -84,8 +111,8 @@ impl Chat {
     /// milliseconds since the epoch.
     ///
     /// - `begin` (`turn`, `message`), `resume`, `steer` (`message`), `ask` (`call`, `toolCallId`, `number`, `question`),
-    ///   `settle` (`id`), `apply` (`events`), `setUsage` (`usage`) and `end` (`outcome`, for a turn that could not begin)
-    ///   are those of `ChatReducer` in the other bindings; their answer is `null`;
+    ///   `settle` (`id`), `apply` (`events`), `setUsage` (`usage`) and `end` (`problem`, for a host that has no
+    ///   `completed` event) are those of `ChatReducer` in the other bindings; their answer is `null`;
     /// - `update` answers with the changes since the last update, or with `null` if nothing changed;
     /// - `state` answers with the complete state, `digest` with its digest.
     pub fn call(&mut self, json: &str, now_ms: u64) -> String {
@@ -117,9 +144,14 @@ impl Chat {
                 }
             }
             Call::SetUsage { usage } => chat.set_usage(usage),
-            Call::End { outcome } => {
-                let outcome = stepwell_core::run::Outcome::from(outcome);
-                chat.end(outcome.turn_status(), outcome.problem().map(Into::into));
+            Call::End { problem } => {
+                let problem = problem.map(Ended::problem).transpose()?;
+                let status = match &problem {
+                    None => TurnStatus::Complete,
+                    Some(problem) if problem.kind == ErrorKind::Cancelled => TurnStatus::Cancelled,
+                    Some(_) => TurnStatus::Failed,
+                };
+                chat.end(status, problem);
             }
             Call::State {} => return Ok(json!(chat.state())),
             Call::Update {} => return Ok(json!(chat.take_update())),
@@ -214,6 +246,20 @@ mod tests {
             json!({ "type": "approval", "schema": schema })
         );
         assert_eq!(pending["arguments"], json!({ "sum": 1 }));
+    }
+
+    #[test]
+    fn a_host_ends_a_turn_by_its_problem() {
+        let mut chat = Chat::make("{}").unwrap();
+        call(&mut chat, &json!({ "chat": "begin", "turn": "run-1" }));
+        let problem = json!({ "kind": "rateLimit", "message": "slow", "advice": "wait", "retryable": true, "status": 429 });
+        call(&mut chat, &json!({ "chat": "end", "problem": problem }));
+        let state = call(&mut chat, &json!({ "chat": "state" }));
+        assert_eq!(state["answer"]["status"], "error");
+        assert_eq!(state["answer"]["problem"], problem);
+        let unknown = json!({ "kind": "?", "message": "", "advice": "" });
+        let refused = call(&mut chat, &json!({ "chat": "end", "problem": unknown }));
+        assert_eq!(refused["refused"]["kind"], "invalidArgument");
     }
 
     #[test]

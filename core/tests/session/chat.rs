@@ -155,6 +155,18 @@ fn a_failed_turn_has_a_problem_and_a_stopped_one_has_none() {
 }
 
 #[test]
+fn an_unanswered_message_that_is_sent_again_is_shown_once() {
+    let mut chat = begun();
+    chat.apply(&RunEvent::Completed(Outcome::Truncated), Timestamp(2_000));
+    assert_eq!(chat.take_update().expect("all is new").messages.len(), 1);
+    let again = Message::user("user-2", "Hello");
+    chat.begin("run-2".into(), None, Some(again), Timestamp(3_000));
+    let update = chat.take_update().expect("a turn");
+    assert_eq!(update.order, Some(vec!["user-2".into()]));
+    assert_eq!(chat.state().messages.len(), 1);
+}
+
+#[test]
 fn a_host_ends_a_turn_that_has_no_outcome() {
     let mut chat = begun();
     let problem = ChatProblem {

@@ -179,6 +179,8 @@ impl ChatReducer {
         });
         self.typed.clear();
         if let Some(message) = message {
+            // As the run does: a message that was not answered and is sent again is there once.
+            self.view.transcript.make_way_for(&message);
             let _ = self.view.transcript.push(message);
         }
         self.view.transcript.begin_hop(0);
