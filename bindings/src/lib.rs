@@ -151,10 +151,11 @@ pub use runtime::shutdown;
 pub use serve::{AgUiEvents, AgUiServer, RunLimits, ServedReply, ServedRequest};
 #[cfg(feature = "uniffi")]
 pub use session::{
-    ActivityView, MessageView, Role, SessionView, ToolExecution, TurnView, conversation_of,
-    session_view,
+    ActivityView, ChatConnection, ChatMessage, ChatPart, ChatPending, ChatPendingKind, ChatProblem,
+    ChatReducer, ChatRole, ChatState, ChatStatus, ChatUpdate, MessageView, Role, SessionView,
+    ToolCard, ToolCardProgress, ToolExecution, TurnView, conversation_of, session_view,
 };
-pub use session::{TurnBlock, TurnRecord};
+pub use session::{TurnBlock, TurnRecord, read_run_event};
 #[cfg(feature = "agent")]
 pub use setup::{AgentSetup, OnToolError};
 pub use state::StateKind;

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod call;
+mod chat;
 mod context;
 mod history;
 mod machine;
@@ -17,6 +18,7 @@ mod registry;
 mod session;
 mod start;
 
+pub use chat::Chat;
 pub use machine::Machine;
 pub use refused::Refused;
 pub use registry::Registry;

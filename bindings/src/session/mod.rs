@@ -1,9 +1,16 @@
 //! Sessions: what a store keeps of a conversation, and how the user sees the conversation.
 
+mod chat;
 mod record;
 #[cfg(feature = "uniffi")]
 mod view;
 
+pub use chat::read_run_event;
+#[cfg(feature = "uniffi")]
+pub use chat::{
+    ChatConnection, ChatMessage, ChatPart, ChatPending, ChatPendingKind, ChatProblem, ChatReducer,
+    ChatRole, ChatState, ChatStatus, ChatUpdate, ToolCard, ToolCardProgress,
+};
 pub use record::{TurnBlock, TurnRecord};
 #[cfg(feature = "uniffi")]
 pub use view::{

@@ -75,7 +75,7 @@ pub fn conversation_of(
     Ok(JsonValue::of(&transcript(turns, turn)?.messages()))
 }
 
-fn of_records(turns: Vec<TurnRecord>) -> Result<Vec<session::Turn>, StepwellError> {
+pub(super) fn of_records(turns: Vec<TurnRecord>) -> Result<Vec<session::Turn>, StepwellError> {
     let turn = |record: TurnRecord| {
         session::Turn::try_from(record).map_err(|error| {
             StepwellError::invalid(&error, "give the turns just as they were stored")
@@ -90,7 +90,7 @@ pub(crate) fn view(
     turn: Option<String>,
 ) -> Result<SessionView, SessionError> {
     let tree = TurnTree::new(turns)?;
-    let path = path(&tree, turn)?;
+    let path = path_of(&tree, turn)?;
     Ok(session::SessionView::of(path, &ViewOptions::default())?.into())
 }
 
@@ -100,10 +100,13 @@ pub(crate) fn transcript(
     turn: Option<String>,
 ) -> Result<Transcript, SessionError> {
     let tree = TurnTree::new(turns)?;
-    MessageBuilder::new().transcript(path(&tree, turn)?)
+    MessageBuilder::new().transcript(path_of(&tree, turn)?)
 }
 
-fn path(tree: &TurnTree, turn: Option<String>) -> Result<Vec<&session::Turn>, SessionError> {
+pub(super) fn path_of(
+    tree: &TurnTree,
+    turn: Option<String>,
+) -> Result<Vec<&session::Turn>, SessionError> {
     turn.map_or_else(|| Ok(tree.shown()), |turn| tree.path_to(&turn))
 }
 

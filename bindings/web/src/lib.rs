@@ -64,6 +64,23 @@ impl Registry {
 }
 
 #[wasm_bindgen]
+#[derive(Debug)]
+pub struct Chat(stepwell_json::Chat);
+
+#[wasm_bindgen]
+impl Chat {
+    #[wasm_bindgen(constructor)]
+    pub fn new(making: &str) -> Result<Self, String> {
+        let chat = stepwell_json::Chat::make(making);
+        chat.map(Self).map_err(|refused| refused.to_json())
+    }
+
+    pub fn call(&mut self, call: &str, now_ms: f64) -> String {
+        self.0.call(call, at(now_ms))
+    }
+}
+
+#[wasm_bindgen]
 #[must_use]
 pub fn session(call: &str) -> String {
     stepwell_json::session(call)

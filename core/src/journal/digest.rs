@@ -69,6 +69,13 @@ impl Digest {
         digest
     }
 
+    /// Returns the digest of a value.
+    pub(crate) fn of_value(value: &Value) -> Self {
+        let mut digest = Self::default();
+        digest.value(value);
+        digest
+    }
+
     /// Returns the digest of a run's state, outcome, cost and conversation.
     #[must_use]
     pub fn of_run(machine: &RunMachine) -> Self {
@@ -120,9 +127,7 @@ mod tests {
     use serde_json::json;
 
     fn digest(value: &Value) -> Digest {
-        let mut digest = Digest::default();
-        digest.value(value);
-        digest
+        Digest::of_value(value)
     }
 
     #[test]

@@ -69,4 +69,4 @@ pub use states::{
 };
 #[doc(hidden)]
 pub use stored::{SessionError, Turn as StoredTurn, TurnBlock, TurnHistory};
-pub(crate) use stored::{in_sequence, replay, replay_turn};
+pub(crate) use stored::{in_sequence, replay, replay_turn, usage_of_turn};

@@ -2,13 +2,14 @@
 //!
 //! A store keeps turns ([`Turn`]), each with the blocks that the run emitted to be stored
 //! ([`Effect::Persist`](crate::run::Effect::Persist)). The turns of a thread are a tree ([`TurnTree`]), and a path of
-//! the tree is a conversation: [`MessageBuilder`] builds the history for the next run, and [`SessionView`] the view of
-//! the user. While a turn runs, [`LiveSession`] builds the same view from its events.
+//! the tree is a conversation: [`MessageBuilder`] builds the history for the next run, and [`SessionView`] the record of
+//! the conversation, for lists and exports. [`ChatReducer`] builds [`ChatState`], the contents of a chat screen, from the
+//! same turns and from the events of the turn under way.
 
 mod build_view;
 mod builder;
+mod chat;
 mod format;
-mod live;
 mod pending;
 mod title;
 mod tree;
@@ -18,8 +19,11 @@ mod view_state;
 #[doc(inline)]
 pub use crate::run::{SessionError, StoredTurn as Turn, TurnBlock, TurnHistory};
 pub use builder::{MessageBuilder, TokenBudget};
+pub use chat::{
+    ChatConnection, ChatMessage, ChatPart, ChatPending, ChatPendingKind, ChatProblem, ChatReducer,
+    ChatRole, ChatState, ChatStatus, ChatUpdate, ToolCard, ToolCardProgress,
+};
 pub use format::FormattedResult;
-pub use live::LiveSession;
 pub use pending::pending;
 pub use title::title;
 pub use tree::TurnTree;

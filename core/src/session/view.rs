@@ -9,8 +9,8 @@ use crate::{MessageId, RunId, Timestamp, ToolCallId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// A session as the user sees it. It is built from stored turns ([`SessionView::of`]) or from the events of a run
-/// ([`LiveSession`](super::LiveSession)). Both give the same view, so a reload shows what was seen live.
+/// A stored session as the user saw it, message by message: for lists, exports and other programs. A screen that also
+/// shows the turn under way has a [`ChatState`](super::ChatState), which is built from the same turns.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub struct SessionView {

@@ -6,11 +6,11 @@ use super::view::{
 };
 use crate::event::{AssistantMessage, Message, MessageContent, ToolCall};
 use crate::run::{
-    Block, BlockContent, SessionError, StoredTurn as Turn, TextOptions, TurnStatus, in_sequence,
-    is_correction, is_cut, replay_turn,
+    Block, BlockContent, Decision, SessionError, StoredTurn as Turn, TextOptions, TurnStatus,
+    in_sequence, is_correction, is_cut, replay_turn,
 };
 use crate::tool::{ToolFailureKind, ToolResult};
-use crate::transcript::{ToolCallStatus, Transcript};
+use crate::transcript::{ToolCallStatus, Transcript, without_edited_note};
 use crate::{CallKey, MessageId, RunId, Timestamp, ToolCallId};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -50,6 +50,8 @@ pub(super) struct Execution {
     label: Option<String>,
     status: ToolCallStatus,
     at: Timestamp,
+    /// The arguments that the call ran with, if they are not the model's. Its stored result begins with a note to the model.
+    edited: Option<String>,
     result: Option<MessageContent>,
 }
 
@@ -160,6 +162,14 @@ impl ViewState {
         };
         execution.at = at;
         match &block.content {
+            BlockContent::Approval {
+                decision: Decision::Edited { arguments },
+                ..
+            }
+            | BlockContent::HooksPassed {
+                arguments: Some(arguments),
+                ..
+            } => execution.edited = Some(arguments.clone()),
             BlockContent::Deferred { .. } if !execution.status.is_final() => {
                 execution.status = ToolCallStatus::Deferred;
             }
@@ -169,7 +179,11 @@ impl ViewState {
                 failure,
                 ..
             } => {
-                execution.result = Some(content.clone());
+                execution.result = Some(match (failure, &execution.edited) {
+                    (Some(failure), _) => failure.message.as_str().into(),
+                    (None, Some(edited)) => without_edited_note(content.clone(), edited),
+                    (None, None) => content.clone(),
+                });
                 execution.status = match failure {
                     Some(failure) => status_of(failure.kind),
                     None if *is_error => ToolCallStatus::Failed,
@@ -207,7 +221,7 @@ impl ViewState {
         }
     }
 
-    /// A call has moved on.
+    /// Notes the status of a call. Returns the message that asks for the call.
     pub(super) fn note_status(
         &mut self,
         turn: &RunId,
@@ -216,7 +230,7 @@ impl ViewState {
         status: ToolCallStatus,
         result: Option<&ToolResult>,
         now: Timestamp,
-    ) {
+    ) -> Option<MessageId> {
         if let Some(execution) = self.execution_at(turn, call, Some(tool_call_id), now) {
             execution.at = now;
             execution.status = status;
@@ -227,6 +241,8 @@ impl ViewState {
                 });
             }
         }
+        let (owner, _) = self.calls.get(&(turn.clone(), call))?;
+        Some(owner.clone())
     }
 
     /// Notes that an agent has answered a call itself. The result is in the conversation, where the agent may change
@@ -245,6 +261,7 @@ impl ViewState {
             label: None,
             status: ToolCallStatus::Pending,
             at,
+            edited: None,
             result: None,
         })
     }
@@ -269,10 +286,29 @@ impl ViewState {
         Some(self.execution(asked, at))
     }
 
+    /// Returns whether the turn of a message runs, or ran, in this process: its text arrived as shown.
+    pub(super) fn is_live(&self, message: &MessageId) -> bool {
+        let turn = self.brought.get(message);
+        let turn = turn.and_then(|turn| self.turns.get(*turn));
+        turn.is_some_and(|turn| turn.is_live)
+    }
+
+    /// Returns the messages for the user.
+    pub(super) fn messages(&self, options: &ViewOptions) -> Vec<MessageView> {
+        let answers = self.answers();
+        (0..self.transcript.messages().len())
+            .filter_map(|at| self.message(at, &answers, options))
+            .collect()
+    }
+
+    /// Returns one message of the conversation for the user, without a look at those before it.
+    pub(super) fn message_at(&self, at: usize, options: &ViewOptions) -> Option<MessageView> {
+        self.message(at, &self.answers_to(at), options)
+    }
+
     /// Returns the view for the user.
     pub(super) fn view(&self, options: &ViewOptions) -> SessionView {
         let messages = self.transcript.messages();
-        let answers = self.answers();
         let turns = self.turns.iter().map(|turn| &turn.view);
         SessionView {
             title: title(messages),
@@ -287,9 +323,7 @@ impl ViewState {
                 .max()
                 .unwrap_or_default(),
             turns: turns.cloned().collect(),
-            messages: (0..messages.len())
-                .filter_map(|at| self.message(at, &answers, options))
-                .collect(),
+            messages: self.messages(options),
         }
     }
 
@@ -308,6 +342,35 @@ impl ViewState {
                     if let Some(owner) = asked.get(id) {
                         let answer = (&result.content, result.error.is_some());
                         answers.entry((owner, id)).or_insert(answer);
+                    }
+                }
+                _ => {}
+            }
+        }
+        answers
+    }
+
+    /// The results of the calls of one message.
+    fn answers_to(&self, at: usize) -> Answers<'_> {
+        let mut answers = Answers::new();
+        let messages = self.transcript.messages();
+        let Some(Message::Assistant(said)) = messages.get(at) else {
+            return answers;
+        };
+        let mut calls: Vec<&ToolCallId> = said.tool_calls.iter().map(|call| &call.id).collect();
+        for message in &messages[at + 1..] {
+            if calls.is_empty() {
+                break;
+            }
+            match message {
+                Message::Assistant(later) => {
+                    calls.retain(|id| later.tool_calls.iter().all(|call| call.id != **id));
+                }
+                Message::Tool(result) => {
+                    let id = calls.iter().position(|id| **id == result.tool_call_id);
+                    if let Some(id) = id {
+                        let answer = (&result.content, result.error.is_some());
+                        answers.insert((&said.id, calls.remove(id)), answer);
                     }
                 }
                 _ => {}
@@ -398,10 +461,13 @@ impl ViewState {
                 ToolCallStatus::Completed
             }
             (Some(known), None) => known.status,
-            (None, None) => match self.transcript.call_by_id(&call.id) {
-                Some(live) => live.status,
-                None => ToolCallStatus::Pending,
-            },
+            (None, None) => {
+                // A later message may ask under the same id.
+                let is_asked_here = self.transcript.owner(&call.id) == Some(&said.id);
+                let live = self.transcript.call_by_id(&call.id);
+                let live = live.filter(|_| is_asked_here);
+                live.map_or(ToolCallStatus::Pending, |live| live.status)
+            }
         };
         let result = known.and_then(|known| known.result.clone());
         let label = known.and_then(|known| known.label.clone());

@@ -48,14 +48,23 @@ pub(crate) fn result_shown_as(
     if let Some(failure) = failure {
         return Err(failure);
     }
-    let note = call.edited.as_deref().map(edited_note);
-    let content = match (content, note) {
-        (MessageContent::Text(text), Some(note)) => {
+    let content = match &call.edited {
+        Some(arguments) => without_edited_note(content, arguments),
+        None => content,
+    };
+    Ok(content.into())
+}
+
+/// Removes the note that tells the model about edited arguments from a result.
+pub(crate) fn without_edited_note(content: MessageContent, arguments: &str) -> MessageContent {
+    let note = edited_note(arguments);
+    match content {
+        MessageContent::Text(text) => {
             let own = text.strip_prefix(&note);
             let own = own.and_then(|own| own.strip_prefix('\n'));
             MessageContent::Text(own.map(str::to_owned).unwrap_or(text))
         }
-        (MessageContent::Parts(mut parts), Some(note)) => {
+        MessageContent::Parts(mut parts) => {
             let is_note =
                 |part: &ContentPart| matches!(part, ContentPart::Text(part) if part.text == note);
             if parts.first().is_some_and(is_note) {
@@ -63,9 +72,7 @@ pub(crate) fn result_shown_as(
             }
             MessageContent::Parts(parts)
         }
-        (content, None) => content,
-    };
-    Ok(content.into())
+    }
 }
 
 fn edited_note(arguments: &str) -> String {

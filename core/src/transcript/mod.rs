@@ -33,7 +33,7 @@ mod summary;
 pub(crate) mod token_estimate;
 
 pub use applied::{Applied, Item};
-pub(crate) use builder::result_shown_as;
+pub(crate) use builder::{result_shown_as, without_edited_note};
 pub use builder::{shown_result, tool_message, tool_messages};
 pub(crate) use checkpoint::{MessagePart, Misfit, Outline, Row};
 pub use live_call::{LiveCall, ToolCallStatus};

@@ -5,6 +5,7 @@ mod agent;
 mod builder;
 #[path = "../support/cases.rs"]
 mod cases;
+mod chat;
 mod hydration;
 mod plan;
 mod stored;

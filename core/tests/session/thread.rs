@@ -16,7 +16,8 @@ use stepwell_core::run::{
     StateKind, TextOptions, ToolInvocation,
 };
 use stepwell_core::session::{
-    LiveSession, MessageBuilder, SessionView, Turn, TurnTree, ViewOptions,
+    ChatMessage, ChatPart, ChatReducer, ChatState, MessageBuilder, SessionView, Turn, TurnTree,
+    ViewOptions,
 };
 use stepwell_core::tool::{Tool, ToolFailure, ToolOutput, ToolRegistry, ToolResult};
 use stepwell_core::transcript::{ToolCallStatus, Transcript};
@@ -98,7 +99,8 @@ impl Thread {
         let before = parent
             .as_ref()
             .map(|parent| tree.path_to(parent).expect("it is there"));
-        let live = LiveSession::of(before.into_iter().flatten(), options()).expect("a path");
+        let before = before.into_iter().flatten();
+        let live = ChatReducer::from_turns(before, options()).expect("a path");
         let message = Message::user(format!("{name}-user"), format!("# Do *{name}*\nnow"));
         let parent_id = parent.as_ref().map(|id| id.as_str().to_owned());
         let turn = begun(&name, parent_id.as_deref(), Some(message.clone()), self.now);
@@ -114,6 +116,7 @@ impl Thread {
             name: &name,
             turns: &mut self.turns,
             live,
+            copy: Screen::default(),
             hops: plan.hops.iter().cloned().collect(),
             decisions: plan.decisions.iter().cloned().collect(),
             inputs: VecDeque::new(),
@@ -130,7 +133,8 @@ impl Thread {
         stage.drive();
         self.now = stage.now + 10;
         let transcript = stage.machine.transcript().clone();
-        let (live, outcome) = (stage.live.view(), stage.machine.outcome().cloned());
+        stage.live.set_usage(stage.machine.usage());
+        let (live, outcome) = (stage.live.state().clone(), stage.machine.outcome().cloned());
         let turn = self.turns.last().expect("it began");
         assert_eq!(turn.outcome, outcome);
         let tree = TurnTree::new(self.turns.clone()).expect("a tree");
@@ -139,7 +143,7 @@ impl Thread {
         self.left.insert(name.as_str().into(), transcript);
     }
 
-    fn check(&self, path: &[&Turn], live: &Transcript, shown: &SessionView) {
+    fn check(&self, path: &[&Turn], live: &Transcript, shown: &ChatState) {
         let stored = MessageBuilder::new().transcript(path.iter().copied());
         let stored = stored.expect("it fits together");
         let lines = |transcript: &Transcript| {
@@ -162,13 +166,32 @@ impl Thread {
             assert_eq!(request(api, stored), request(api, live), "{api:?}");
         }
         let view = SessionView::of(path.iter().copied(), &options()).expect("it fits together");
-        let pairs = view.messages.iter().zip(&shown.messages);
-        pairs.for_each(|(stored, shown)| assert_eq!(stored, shown));
-        assert_eq!(&view, shown);
+        let chat = chat_of(path);
+        let pairs = chat.messages.iter().zip(&shown.messages);
+        pairs.for_each(|(stored, shown)| assert_eq!(unrevised(stored), unrevised(shown)));
+        assert_eq!(chat.messages.len(), shown.messages.len());
+        assert_eq!(chat.problem, shown.problem);
+        assert_eq!(chat.usage, shown.usage);
+        assert_eq!(chat.digest(), shown.digest(), "{chat:?}\n{shown:?}");
         let json = serde_json::to_value(&view).expect("JSON");
         let read: SessionView = serde_json::from_value(json).expect("what was written can be read");
         assert_eq!(read, view);
     }
+}
+
+/// The screen after a reload.
+fn chat_of(path: &[&Turn]) -> ChatState {
+    let chat = ChatReducer::from_turns(path.iter().copied(), options());
+    chat.expect("it fits together").state().clone()
+}
+
+/// The message as JSON, without its revision.
+fn unrevised(message: &impl serde::Serialize) -> serde_json::Value {
+    let mut json = json!(message);
+    json.as_object_mut()
+        .expect("a message")
+        .shift_remove("revision");
+    json
 }
 
 fn blocks(turn: &Turn) -> Vec<String> {
@@ -199,7 +222,9 @@ struct Stage<'a> {
     plan: &'a TurnPlan,
     name: &'a str,
     turns: &'a mut Vec<Turn>,
-    live: LiveSession,
+    live: ChatReducer,
+    /// A copy of the screen, by its updates alone.
+    copy: Screen,
     hops: VecDeque<Hop>,
     decisions: VecDeque<stepwell_core::run::Decision>,
     inputs: VecDeque<Input<'static>>,
@@ -264,7 +289,7 @@ impl Stage<'_> {
                 Press::Steer => {
                     let id = format!("{}-typed-{}", self.name, self.taken);
                     let message = Message::user(id, "Not so fast");
-                    self.live.typed(message.clone());
+                    self.live.steer(message.clone());
                     Input::Steer(Box::new(message))
                 }
                 Press::Stop(index) => {
@@ -284,7 +309,8 @@ impl Stage<'_> {
                     if let RunEvent::Warning { message } = &event {
                         assert!(!message.contains("stored"), "{message}");
                     }
-                    self.live.event(&event, Timestamp(self.now));
+                    self.live.apply(&event, Timestamp(self.now));
+                    self.copy.follow(&mut self.live);
                 }
                 Output::Effect(id, effect) => self.carry_out(id, effect),
                 Output::Moved(_) => {}
@@ -307,7 +333,6 @@ impl Stage<'_> {
                 assert_eq!(stored.id, turn);
                 let at = self.now + 3;
                 write(stored, status, outcome.as_ref(), &blocks, at);
-                self.live.stored(&blocks, Timestamp(at));
                 self.check_in_the_middle();
             }
             Effect::OpenStream { .. } => self.serve(effect),
@@ -385,36 +410,71 @@ impl Stage<'_> {
     fn check_in_the_middle(&mut self) {
         let tree = TurnTree::new(self.turns.clone()).expect("a tree");
         let path = tree.path_to(self.name).expect("it is there");
-        let stored = SessionView::of(path.iter().copied(), &options()).expect("it fits together");
+        let stored = chat_of(&path);
         MessageBuilder::new()
             .messages(path)
             .expect("it fits together");
-        let live = self.live.view();
+        let live = self.live.state();
         // What an agent puts in the place of other messages is stored at the end of its stream.
         if self.api == Api::Agent {
             return;
         }
-        for message in &stored.messages {
-            let seen = live.messages.iter().find(|seen| seen.id == message.id);
-            let seen = seen.unwrap_or_else(|| panic!("{message:?} was never seen: {live:?}"));
-            let (text, whole) = (message.content.to_text(), seen.content.to_text());
-            assert!(whole.starts_with(&text), "{text:?} is not {whole:?}");
-            for execution in &message.tool_executions {
-                let mut calls = seen.tool_executions.iter();
-                let shown = calls.find(|shown| shown.tool_id == execution.tool_id);
-                let shown = shown.expect("the call was seen");
-                if execution.status.is_final() {
-                    assert_eq!(execution, shown);
-                } else {
-                    let status = (execution.status, shown.status);
-                    let is_later =
-                        matches!(status.0, ToolCallStatus::Pending | ToolCallStatus::Deferred);
-                    assert!(is_later, "{status:?}");
-                    assert_eq!(execution.label, shown.label);
-                    assert_eq!(execution.args, shown.args);
+        let seen = live.messages.iter().flat_map(|message| &message.parts);
+        let stored = stored.messages.iter().flat_map(|message| &message.parts);
+        let seen: Vec<_> = seen.collect();
+        for part in stored {
+            let was_seen = seen.iter().any(|seen| shows(part, seen));
+            assert!(was_seen, "{part:?} was never seen: {seen:?}");
+        }
+    }
+}
+
+/// Whether a part of the screen shows at least what the store has of it.
+fn shows(stored: &ChatPart, seen: &ChatPart) -> bool {
+    match (stored, seen) {
+        (ChatPart::Text { text }, ChatPart::Text { text: seen })
+        | (ChatPart::Reasoning { text }, ChatPart::Reasoning { text: seen }) => {
+            seen.starts_with(text)
+        }
+        (ChatPart::Tool { card }, ChatPart::Tool { card: seen }) if !card.status.is_final() => {
+            matches!(
+                card.status,
+                ToolCallStatus::Pending | ToolCallStatus::Deferred
+            ) && card.tool_call_id == seen.tool_call_id
+                && card.label == seen.label
+        }
+        pair => pair.0 == pair.1,
+    }
+}
+
+/// The messages of a screen that takes updates.
+#[derive(Default)]
+struct Screen {
+    messages: Vec<ChatMessage>,
+}
+
+impl Screen {
+    /// Takes what changed, and compares the copy with the state, and the state with one that is built at once.
+    fn follow(&mut self, chat: &mut ChatReducer) {
+        if let Some(update) = chat.take_update() {
+            for message in update.messages {
+                let same = self.messages.iter_mut().find(|own| own.id == message.id);
+                match same {
+                    Some(same) => *same = message,
+                    None => self.messages.push(message),
                 }
             }
+            if let Some(order) = update.order {
+                let place = |message: &ChatMessage| order.iter().position(|id| *id == message.id);
+                self.messages.retain(|message| place(message).is_some());
+                self.messages.sort_by_key(|message| place(message));
+            }
         }
+        assert!(chat.take_update().is_none(), "nothing has changed since");
+        assert_eq!(self.messages, chat.state().messages);
+        let mut rebuilt = chat.clone();
+        rebuilt.rebuild_all();
+        assert_eq!(rebuilt.state(), chat.clone().state());
     }
 }
 

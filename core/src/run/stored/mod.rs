@@ -6,5 +6,5 @@ mod turn;
 
 pub use error::SessionError;
 pub(crate) use replay::{Rebuilt, rebuild, replay, replay_turn};
-pub(crate) use turn::in_sequence;
 pub use turn::{Turn, TurnBlock, TurnHistory};
+pub(crate) use turn::{in_sequence, usage_of_turn};

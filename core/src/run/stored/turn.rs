@@ -1,6 +1,7 @@
 use super::SessionError;
-use crate::event::Message;
-use crate::run::protocol::{Block, Outcome, TurnStatus};
+use crate::event::{Message, TokenUsage};
+use crate::run::parts::Budget;
+use crate::run::protocol::{Block, BlockContent, Outcome, TurnStatus};
 use crate::transcript::Transcript;
 use crate::{RunId, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -85,4 +86,15 @@ pub(crate) fn in_sequence(turn: &Turn) -> Result<(), SessionError> {
         }),
         None => Ok(()),
     }
+}
+
+/// Returns the usage of a stored turn, over all its hops.
+pub(crate) fn usage_of_turn(turn: &Turn) -> TokenUsage {
+    let mut budget = Budget::default();
+    for block in &turn.blocks {
+        if let BlockContent::Usage { usage } = &block.block.content {
+            budget.count_usage(usage);
+        }
+    }
+    budget.usage().clone()
 }

@@ -18,6 +18,7 @@
 //! assert!(played.unmet.is_empty(), "{:?}", played.unmet);
 //! ```
 
+mod chat;
 mod config;
 mod expect;
 mod layout;
@@ -38,9 +39,10 @@ use serde_json::Value;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Played {
-    /// The scenario with the result of each step (`gives`), and the digests of its runs at the end (`digests`).
+    /// The scenario with the result of each step (`gives`), the digests of its runs at the end (`digests`), and what a chat
+    /// screen shows of them (`chats`).
     pub scenario: Value,
-    /// The differences from the scenario's `expect`, from the `gives` of its steps and from its `digests`. Parts that
+    /// The differences from the scenario's `expect`, `digests` and `chats`, and from the `gives` of its steps. Parts that
     /// the scenario leaves out are only played.
     pub unmet: Vec<String>,
 }
@@ -59,6 +61,7 @@ pub fn play(scenario: &Value) -> Played {
         step["gives"] = gives;
     }
     played["digests"] = Value::Object(host.digests());
+    played["chats"] = Value::Object(host.chats());
     let mut unmet = expect::unmet(scenario, &played, &host);
     unmet.extend(differences(scenario, &played));
     Played {
@@ -84,6 +87,12 @@ fn differences(file: &Value, played: &Value) -> Vec<String> {
         found.push(format!(
             "the digests: the file says {}, they came to {}",
             file["digests"], played["digests"]
+        ));
+    }
+    if file.get("chats").is_some() && file["chats"] != played["chats"] {
+        found.push(format!(
+            "the chats: the file says {}, they came to {}",
+            file["chats"], played["chats"]
         ));
     }
     found

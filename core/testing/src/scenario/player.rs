@@ -1,5 +1,6 @@
 //! The host of a scenario: it feeds each input to its run, and records the outputs.
 
+use super::chat::{Action, Screen};
 use super::outputs::{Collected, result};
 use super::setup::{config, options};
 use super::wire;
@@ -36,6 +37,8 @@ pub struct Host {
     stored_at: BTreeMap<String, StoredTurn>,
     /// The stored turn of each run, by name.
     stored: BTreeMap<String, StoredTurn>,
+    /// The screen of each run, by name.
+    screens: BTreeMap<String, Screen>,
     /// The time, in milliseconds.
     pub now: u64,
 }
@@ -52,6 +55,7 @@ impl Host {
             Some(history) => serde_json::from_value(history.clone()).expect("messages"),
             None => Vec::new(),
         };
+        let screen = Screen::new(history.clone());
         let history = Transcript::new(history);
         let machine = RunMachine::new(Arc::clone(&config), "thread-1".into(), history);
         Self {
@@ -60,6 +64,7 @@ impl Host {
             written: BTreeMap::new(),
             stored_at: BTreeMap::new(),
             stored: BTreeMap::new(),
+            screens: BTreeMap::from([(RUN.to_owned(), screen)]),
             now: 0,
         }
     }
@@ -87,6 +92,21 @@ impl Host {
             (name.clone(), Value::from(digest))
         };
         self.runs.iter().map(digest).collect()
+    }
+
+    /// Returns what a chat screen shows of each run.
+    #[must_use]
+    pub fn chats(&self) -> Map<String, Value> {
+        let shown = |(name, screen): (&String, &Screen)| {
+            let run = self.runs.get(name)?;
+            Some((name.clone(), screen.shown(run)))
+        };
+        self.screens.iter().filter_map(shown).collect()
+    }
+
+    fn screen(&mut self, name: &str) -> &mut Screen {
+        let screen = self.screens.entry(name.to_owned());
+        screen.or_insert_with(|| Screen::new(Vec::new()))
     }
 
     /// Stores and restores every run.
@@ -119,6 +139,8 @@ impl Host {
                     None => Vec::new(),
                 };
                 let thread = step["thread_id"].as_str().unwrap_or("thread-1");
+                self.screens
+                    .insert(name.clone(), Screen::new(history.clone()));
                 let history = Transcript::new(history);
                 let machine = RunMachine::new(Arc::clone(&self.config), thread.into(), history);
                 self.stored.remove(&name);
@@ -152,6 +174,7 @@ impl Host {
                 };
                 self.runs
                     .insert(name.clone(), machine.expect("a snapshot can be read"));
+                self.screen(&name).resume();
             }
             "receive" => {
                 let bytes = wire::bytes(step);
@@ -179,7 +202,11 @@ impl Host {
                 let input = input(step, &self.config);
                 let stored = self.stored.entry(name.clone()).or_default();
                 stored.note(machine, &input);
+                let action = Action::of(&input);
                 error = machine.handle(input, now).err();
+                if error.is_none() {
+                    self.screen(&name).act(action, now);
+                }
             }
         }
         self.drain(&name, &mut collected);
@@ -202,6 +229,8 @@ impl Host {
     fn drain(&mut self, name: &str, collected: &mut Collected) {
         let machine = self.runs.get_mut(name).expect("there is a run");
         let stored = self.stored.entry(name.to_owned()).or_default();
+        let screen = self.screens.entry(name.to_owned());
+        let screen = screen.or_insert_with(|| Screen::new(Vec::new()));
         while let Some(output) = machine.poll_output() {
             if let Output::Effect(
                 id,
@@ -219,6 +248,7 @@ impl Host {
                     self.stored_at.insert(write, stored.clone());
                 }
             }
+            screen.take(&output, Timestamp(self.now));
             collected.take(output);
         }
     }

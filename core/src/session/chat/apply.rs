@@ -1,0 +1,272 @@
+//! The events of a turn.
+
+use super::reducer::{ChatReducer, Staleness};
+use super::{ChatConnection, ChatPending, ChatPendingKind, ToolCardProgress};
+use crate::event::{Event, EventRef, Interrupt, Message, REPLACED, ToolMessage};
+use crate::run::{EffectId, RunEvent, ToolCallUpdate, ToolProgress};
+use crate::tool::one_line;
+use crate::transcript::{Applied, Item, ToolCallStatus};
+use crate::{MessageId, Timestamp, ToolCallId};
+use serde_json::Value;
+
+/// The maximum number of characters of a progress message.
+const MAX_PROGRESS_CHARS: usize = 200;
+
+/// The maximum number of interrupts that wait for the user.
+const MAX_INTERRUPTS: usize = 64;
+
+impl ChatReducer {
+    /// Applies an event of the turn under way.
+    pub fn apply(&mut self, event: &RunEvent, now: Timestamp) {
+        let Some(turn) = self.view.turns.last() else {
+            return;
+        };
+        match event {
+            RunEvent::AgUi(event) => self.apply_ag_ui(event, now),
+            RunEvent::ToolCallUpdate(update) => {
+                let turn = turn.view.id.clone();
+                self.take_result(update);
+                let owner = self.view.note_status(
+                    &turn,
+                    update.call,
+                    &update.tool_call_id,
+                    update.status,
+                    update.result.as_ref(),
+                    now,
+                );
+                self.note_waiting(update);
+                self.mark(owner);
+            }
+            RunEvent::HopStarted { hop, run_id } => {
+                self.run_id = run_id.clone();
+                self.view.transcript.begin_hop(*hop);
+                self.remove_pending(is_interrupt);
+                self.connect(ChatConnection::Connecting);
+            }
+            RunEvent::SteeringTaken { message_id, .. } => {
+                let place = self.typed.iter().position(|typed| typed.id() == message_id);
+                if let Some(place) = place {
+                    let message = self.typed.remove(place);
+                    let _ = self.view.transcript.push(message);
+                }
+            }
+            RunEvent::SteeringRefused { message, .. } => {
+                self.typed.retain(|typed| typed.id() != message.id());
+            }
+            RunEvent::OutputRefused {
+                correction: Some(message),
+                ..
+            } => {
+                let _ = self.view.transcript.push((**message).clone());
+            }
+            RunEvent::Retrying {
+                attempt,
+                delay_ms,
+                reason,
+            } => self.connect(ChatConnection::WaitingToRetry {
+                attempt: *attempt,
+                at: Timestamp(now.0.saturating_add(*delay_ms)),
+                reason: reason.clone(),
+            }),
+            RunEvent::WaitingForNetwork { up_to_ms } => self.connect(ChatConnection::Offline {
+                until: Timestamp(now.0.saturating_add(*up_to_ms)),
+            }),
+            RunEvent::StreamResumed { .. } => self.connect(ChatConnection::Resuming),
+            RunEvent::Interrupted { interrupts } => self.interrupt(interrupts),
+            RunEvent::ToolProgress(progress) => self.note_progress(progress),
+            RunEvent::ToolPartialResult(partial) => {
+                let overlay = self.overlays.entry(partial.tool_call_id.clone());
+                overlay.or_default().partial_result = Some(partial.output.content.clone());
+                self.mark_call(&partial.tool_call_id);
+            }
+            RunEvent::Completed(outcome) => self.end_with(outcome),
+            _ => {}
+        }
+    }
+
+    fn apply_ag_ui(&mut self, event: &Event, now: Timestamp) {
+        if self.chat.connection != ChatConnection::Streaming {
+            self.connect(ChatConnection::Streaming);
+            self.remove_pending(is_interrupt);
+        }
+        self.has_answer = true;
+        if let Event::ToolCallStart(event) = event {
+            // An id that is used again: the message that asked under it before shows another call.
+            self.mark_call(&event.tool_call_id);
+        }
+        let applied = self.view.transcript.apply(EventRef::from(event));
+        match event {
+            Event::TextMessageContent(_) | Event::ReasoningMessageContent(_) => {
+                if let Applied::Delta {
+                    item: Item::Text(at) | Item::Reasoning(at),
+                    ..
+                } = applied
+                {
+                    self.mark_grown(at);
+                }
+            }
+            Event::ToolCallArgs(event) => {
+                self.note_arguments(&event.tool_call_id, Some(&event.delta));
+                self.mark_call(&event.tool_call_id);
+            }
+            Event::ToolCallStart(event) => {
+                self.arguments.remove(&event.tool_call_id);
+                self.overlays.remove(&event.tool_call_id);
+                self.mark_call(&event.tool_call_id);
+            }
+            Event::ToolCallEnd(event) => {
+                self.arguments.remove(&event.tool_call_id);
+                self.mark_call(&event.tool_call_id);
+            }
+            Event::ToolCallResult(result) => {
+                self.view.note_answer(&result.tool_call_id, now);
+                self.mark_call(&result.tool_call_id);
+            }
+            Event::MessagesSnapshot(_) => {
+                self.view.is_rewritten = true;
+                self.is_rebuilt = true;
+            }
+            Event::Custom(event) if event.name == REPLACED => {
+                let text = |field: &str| event.value[field].as_str();
+                if let Some(id) = text("messageId") {
+                    self.mark(Some(id.into()));
+                }
+                if let Some(id) = text("toolCallId") {
+                    let id = ToolCallId::from(id);
+                    self.arguments.remove(&id);
+                    self.note_arguments(&id, None);
+                    self.mark_call(&id);
+                }
+            }
+            Event::ActivitySnapshot(event) => self.mark(Some(event.message_id.clone())),
+            Event::ActivityDelta(event) => self.mark(Some(event.message_id.clone())),
+            Event::TextMessageEnd(event) => self.mark(Some(event.message_id.clone())),
+            Event::ReasoningMessageEnd(event) => self.mark(Some(event.message_id.clone())),
+            _ => {}
+        }
+    }
+
+    /// Reads the next arguments of a call; all there are if it was not read before.
+    fn note_arguments(&mut self, call: &ToolCallId, delta: Option<&str>) {
+        if let (Some(arguments), Some(delta)) = (self.arguments.get_mut(call), delta) {
+            arguments.push(delta);
+        } else if let Some((_, known)) = self.view.transcript.call_of_history(call) {
+            let arguments = self.arguments.entry(call.clone()).or_default();
+            arguments.push(&known.function.arguments);
+        }
+    }
+
+    fn connect(&mut self, connection: ChatConnection) {
+        if self.chat.connection != connection {
+            self.chat.connection = connection;
+            self.is_touched = true;
+        }
+    }
+
+    /// Marks the text of a message that has grown.
+    fn mark_grown(&mut self, at: usize) {
+        if let Some(message) = self.view.transcript.messages().get(at)
+            && !self.stale.contains_key(message.id())
+        {
+            self.stale.insert(message.id().clone(), Staleness::Grown);
+        }
+    }
+
+    /// Marks a message that has changed.
+    fn mark(&mut self, message: Option<MessageId>) {
+        if let Some(message) = message {
+            self.stale.insert(message, Staleness::Changed);
+        }
+    }
+
+    fn mark_call(&mut self, call: &ToolCallId) {
+        self.mark(self.view.transcript.owner(call).cloned());
+    }
+
+    /// Notes that a call waits for the user or for its result, or does not wait any more.
+    fn note_waiting(&mut self, update: &ToolCallUpdate) {
+        let id = &update.tool_call_id;
+        let is_final = update.status.is_final();
+        self.remove_pending(|pending| {
+            let is_question = matches!(pending.kind, ChatPendingKind::Question { .. });
+            pending.tool_call_id.as_ref() == Some(id) && (is_final || !is_question)
+        });
+        if is_final {
+            self.overlays.remove(id);
+        } else {
+            self.connect(ChatConnection::Idle);
+            self.has_answer = true;
+        }
+        let (effect, kind) = match update.status {
+            ToolCallStatus::AwaitingApproval => {
+                let tool = self.options.tools.get(&update.name);
+                let schema = tool.and_then(|tool| tool.definition.parameters.clone());
+                let kind = ChatPendingKind::Approval { schema };
+                (EffectId::Approve(update.call), kind)
+            }
+            ToolCallStatus::Deferred => (EffectId::Tool(update.call), ChatPendingKind::Result),
+            _ => return,
+        };
+        self.add_pending(effect.to_string(), id, kind);
+    }
+
+    fn interrupt(&mut self, interrupts: &[Interrupt]) {
+        self.connect(ChatConnection::Idle);
+        self.remove_pending(is_interrupt);
+        for interrupt in interrupts.iter().take(MAX_INTERRUPTS) {
+            let schema = interrupt.response_schema.clone();
+            let kind = ChatPendingKind::Interrupt {
+                reason: interrupt.reason.clone(),
+                message: interrupt.message.clone(),
+                schema: schema.map(|schema| Value::Object(schema.into_iter().collect())),
+                expires_at: interrupt.expires_at.clone(),
+            };
+            match &interrupt.tool_call_id {
+                Some(call) => self.add_pending(interrupt.id.clone(), call, kind),
+                None => self.chat.pending.push(ChatPending {
+                    id: interrupt.id.clone(),
+                    tool_call_id: None,
+                    tool: None,
+                    label: None,
+                    arguments: None,
+                    kind,
+                }),
+            }
+        }
+        self.is_touched = true;
+    }
+
+    fn note_progress(&mut self, progress: &ToolProgress) {
+        let message = progress.message.as_deref();
+        let overlay = self.overlays.entry(progress.tool_call_id.clone());
+        overlay.or_default().progress = Some(ToolCardProgress {
+            fraction: progress.fraction,
+            message: message.map(|message| one_line(message, MAX_PROGRESS_CHARS)),
+        });
+        self.mark_call(&progress.tool_call_id);
+    }
+
+    /// Puts a result into the conversation, as the run does: an agent may speak of it later.
+    fn take_result(&mut self, update: &ToolCallUpdate) {
+        let Some(result) = &update.result else {
+            return;
+        };
+        let index = usize::try_from(update.call.index).unwrap_or(usize::MAX);
+        self.view
+            .transcript
+            .insert_result(Message::Tool(ToolMessage {
+                id: MessageId::of_result(&self.run_id, index),
+                tool_call_id: update.tool_call_id.clone(),
+                content: match result {
+                    Ok(output) => output.content.clone(),
+                    Err(failure) => failure.message.as_str().into(),
+                },
+                error: result.as_ref().err().map(|failure| failure.message.clone()),
+                ..ToolMessage::default()
+            }));
+    }
+}
+
+fn is_interrupt(pending: &ChatPending) -> bool {
+    matches!(pending.kind, ChatPendingKind::Interrupt { .. })
+}
