@@ -18,7 +18,8 @@ use crate::turn::Turn;
 use serde_json::Value;
 use std::sync::Arc;
 use stepwell_core::run;
-use stepwell_io::{Caller, Device, HttpClient, Run, TurnCode, WhenBusy};
+use stepwell_io::host::{Caller, TurnCode};
+use stepwell_io::{Device, HttpClient, Run, WhenBusy};
 
 /// The definition of a model, its instructions and its tools, which does its own network IO. It remembers nothing: users
 /// and threads share it. All work is done on Stepwell's own threads.
@@ -120,7 +121,7 @@ impl Agent {
         output: OutputType,
         decoder: Option<Arc<dyn OutputDecoder>>,
     ) -> Result<Arc<Self>, StepwellError> {
-        let code = |app| Arc::new(Decoding(app)) as Arc<dyn stepwell_io::OutputDecoder>;
+        let code = |app| Arc::new(Decoding(app)) as Arc<dyn stepwell_io::output::OutputDecoder>;
         let agent = &self.handle.agent;
         let agent = agent.with_output_type(output.into_core()?, decoder.map(code));
         Ok(self.with_handle(self.handle.with_agent(agent)))
@@ -351,8 +352,8 @@ pub struct Recovered {
     pub error: Option<String>,
 }
 
-impl From<stepwell_io::Recovered<Value>> for Recovered {
-    fn from(recovered: stepwell_io::Recovered<Value>) -> Self {
+impl From<stepwell_io::turn::Recovered<Value>> for Recovered {
+    fn from(recovered: stepwell_io::turn::Recovered<Value>) -> Self {
         let (turn, error) = match recovered.turn {
             Ok(turn) => (Some(Turn::new(turn.into_events())), None),
             Err(error) => (None, Some(error.to_string())),

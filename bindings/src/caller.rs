@@ -1,7 +1,7 @@
 //! The caller of a turn, for languages that run the app's code in the caller's context: Kotlin's coroutines.
 
 use std::sync::Arc;
-use stepwell_io::Caller;
+use stepwell_io::host::Caller;
 
 use crate::agent::Agent;
 use crate::error::StepwellError;

@@ -69,8 +69,8 @@ impl From<Authorization> for run::Authorization {
     }
 }
 
-impl From<stepwell_io::CredentialRequest> for CredentialRequest {
-    fn from(request: stepwell_io::CredentialRequest) -> Self {
+impl From<stepwell_io::credentials::CredentialRequest> for CredentialRequest {
+    fn from(request: stepwell_io::credentials::CredentialRequest) -> Self {
         Self {
             thread_id: request.thread_id.into_string(),
             turn: request.turn.into_string(),
@@ -82,10 +82,10 @@ impl From<stepwell_io::CredentialRequest> for CredentialRequest {
 /// The app's source, as the driver calls it.
 pub(crate) struct Credentials(pub(crate) Arc<dyn CredentialSource>);
 
-impl stepwell_io::CredentialSource for Credentials {
+impl stepwell_io::credentials::CredentialSource for Credentials {
     fn credentials(
         &self,
-        request: stepwell_io::CredentialRequest,
+        request: stepwell_io::credentials::CredentialRequest,
     ) -> BoxFuture<'static, Result<run::Authorization, String>> {
         let source = Arc::clone(&self.0);
         async move {

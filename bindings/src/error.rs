@@ -209,9 +209,9 @@ impl From<Misuse> for StepwellError {
 }
 
 #[cfg(feature = "agent")]
-impl From<stepwell_io::TurnError> for StepwellError {
-    fn from(error: stepwell_io::TurnError) -> Self {
-        use stepwell_io::TurnError;
+impl From<stepwell_io::turn::TurnError> for StepwellError {
+    fn from(error: stepwell_io::turn::TurnError) -> Self {
+        use stepwell_io::turn::TurnError;
         let advice = match error {
             TurnError::Misuse(misuse) => return misuse.into(),
             TurnError::Over => "begin another turn",
@@ -229,8 +229,9 @@ impl From<stepwell_io::Error> for StepwellError {
     fn from(error: stepwell_io::Error) -> Self {
         use std::error::Error as _;
         use stepwell_core::tool::ToolError;
+        use stepwell_io::BuildError;
         use stepwell_io::store::StoreError;
-        use stepwell_io::{BuildError, ReviveError};
+        use stepwell_io::turn::ReviveError;
         if let Some(source) = error.source() {
             if let Some(source) = source.downcast_ref::<ToolError>() {
                 return source.clone().into();
@@ -253,10 +254,10 @@ impl From<stepwell_io::Error> for StepwellError {
 }
 
 #[cfg(feature = "agent")]
-impl From<stepwell_io::ReviveError> for StepwellError {
-    fn from(error: stepwell_io::ReviveError) -> Self {
+impl From<stepwell_io::turn::ReviveError> for StepwellError {
+    fn from(error: stepwell_io::turn::ReviveError) -> Self {
         match error {
-            stepwell_io::ReviveError::Snapshot(error) => error.into(),
+            stepwell_io::turn::ReviveError::Snapshot(error) => error.into(),
             other => Self::misuse(&other, "give the snapshot of a turn that rested"),
         }
     }

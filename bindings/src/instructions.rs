@@ -29,8 +29,8 @@ pub struct InstructionsRequest {
     pub messages: JsonValue,
 }
 
-impl From<stepwell_io::InstructionsRequest> for InstructionsRequest {
-    fn from(request: stepwell_io::InstructionsRequest) -> Self {
+impl From<stepwell_io::config::InstructionsRequest> for InstructionsRequest {
+    fn from(request: stepwell_io::config::InstructionsRequest) -> Self {
         Self {
             thread: request.thread.into(),
             turn: request.turn.into_string(),
@@ -43,10 +43,10 @@ impl From<stepwell_io::InstructionsRequest> for InstructionsRequest {
 /// The app's source, as the driver calls it.
 pub(crate) struct Instructing(pub(crate) Arc<dyn InstructionsSource>);
 
-impl stepwell_io::InstructionsSource for Instructing {
+impl stepwell_io::config::InstructionsSource for Instructing {
     fn instructions(
         &self,
-        request: stepwell_io::InstructionsRequest,
+        request: stepwell_io::config::InstructionsRequest,
     ) -> BoxFuture<'static, Result<String, String>> {
         let source = Arc::clone(&self.0);
         async move {

@@ -87,7 +87,7 @@ pub trait JournalSink: Send + Sync {
 pub(crate) struct Sink(pub(crate) Arc<dyn JournalSink>);
 
 #[cfg(feature = "agent")]
-impl stepwell_io::JournalSink for Sink {
+impl stepwell_io::host::JournalSink for Sink {
     fn write(&self, turn: &stepwell_core::RunId, lines: &str) {
         if let Err(error) = self.0.write(turn.to_string(), lines.to_owned()) {
             tracing::warn!(target: "stepwell", %error, "the app did not take lines of a journal");

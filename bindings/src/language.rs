@@ -2,7 +2,8 @@
 
 use crate::error::StepwellError;
 use std::sync::OnceLock;
-use stepwell_io::{HttpClient, HttpClientError};
+use stepwell_io::HttpClient;
+use stepwell_io::http::HttpClientError;
 
 static LANGUAGE: OnceLock<String> = OnceLock::new();
 

@@ -19,7 +19,7 @@ pub trait OutputDecoder: Send + Sync {
 /// The app's code, as the driver calls it.
 pub(crate) struct Decoding(pub(crate) Arc<dyn OutputDecoder>);
 
-impl stepwell_io::OutputDecoder for Decoding {
+impl stepwell_io::output::OutputDecoder for Decoding {
     fn decode(&self, value: Value) -> BoxFuture<'static, Result<(), String>> {
         let decoder = Arc::clone(&self.0);
         async move { taken(decoder.decode(JsonValue::of(&value)).await) }.boxed()

@@ -24,8 +24,8 @@ pub struct NewRun {
     pub parent_run_id: Option<String>,
 }
 
-impl From<stepwell_io::NewRun> for NewRun {
-    fn from(new: stepwell_io::NewRun) -> Self {
+impl From<stepwell_io::host::NewRun> for NewRun {
+    fn from(new: stepwell_io::host::NewRun) -> Self {
         Self {
             thread_id: new.thread_id.into_string(),
             parent_run_id: new.parent_run_id.map(RunId::into_string),
@@ -36,11 +36,11 @@ impl From<stepwell_io::NewRun> for NewRun {
 /// The app's source of runs, as the driver calls it.
 pub(crate) struct Source(pub(crate) Arc<dyn RunSource>);
 
-impl stepwell_io::RunSource for Source {
+impl stepwell_io::host::RunSource for Source {
     fn create_run(
         &self,
         _client: HttpClient,
-        new: stepwell_io::NewRun,
+        new: stepwell_io::host::NewRun,
     ) -> BoxFuture<'static, Result<RunId, String>> {
         let source = Arc::clone(&self.0);
         async move {

@@ -10,7 +10,7 @@ use futures::future::BoxFuture;
 use std::sync::Arc;
 use stepwell_core::run;
 use stepwell_core::tool::{ToolFailure, ToolFailureKind};
-use stepwell_io::ToolAnswer;
+use stepwell_io::tool::ToolAnswer;
 
 /// The code of a tool, written in the app's language.
 #[uniffi::export(foreign)]
@@ -102,10 +102,10 @@ pub struct AgentTool {
 /// A tool's code in the app, as the driver calls it.
 pub(crate) struct Handler(pub(crate) Arc<dyn ToolHandler>);
 
-impl stepwell_io::ToolHandler for Handler {
+impl stepwell_io::tool::ToolHandler for Handler {
     fn call(
         &self,
-        call: stepwell_io::ToolContext,
+        call: stepwell_io::tool::ToolContext,
     ) -> BoxFuture<'static, Result<ToolAnswer, ToolFailure>> {
         let handler = Arc::clone(&self.0);
         async move {
@@ -132,7 +132,7 @@ impl stepwell_io::ToolHandler for Handler {
 /// The app's way to ask the user, as the driver calls it.
 pub(crate) struct Asking(pub(crate) Arc<dyn Approver>);
 
-impl stepwell_io::Approver for Asking {
+impl stepwell_io::tool::Approver for Asking {
     fn decide(&self, invocation: run::ToolInvocation) -> BoxFuture<'static, run::Decision> {
         let approver = Arc::clone(&self.0);
         async move {

@@ -7,10 +7,10 @@ use stepwell_core::run;
 
 /// The reports and questions of a tool's code while it runs.
 #[derive(Debug, uniffi::Object)]
-pub struct ToolContext(stepwell_io::ToolContext);
+pub struct ToolContext(stepwell_io::tool::ToolContext);
 
 impl ToolContext {
-    pub(crate) fn new(context: stepwell_io::ToolContext) -> Arc<Self> {
+    pub(crate) fn new(context: stepwell_io::tool::ToolContext) -> Arc<Self> {
         Arc::new(Self(context))
     }
 }

@@ -11,7 +11,8 @@ use http::{HeaderName, HeaderValue, Request, Response, StatusCode};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
-use stepwell_io::{HttpClient, SendError};
+use stepwell_io::HttpClient;
+use stepwell_io::http::SendError;
 use tokio::sync::{mpsc, oneshot};
 
 /// The number of chunks of an answer that may wait for the turn that reads them; with more, `HttpAnswer.received`

@@ -79,7 +79,7 @@ impl From<ContextOverflow> for run::ContextOverflow {
     }
 }
 
-impl From<Trimmed> for stepwell_io::Trimmed {
+impl From<Trimmed> for stepwell_io::config::Trimmed {
     fn from(trimmed: Trimmed) -> Self {
         Self {
             keep: trimmed.keep.into_iter().map(MessageId::from).collect(),
@@ -91,12 +91,12 @@ impl From<Trimmed> for stepwell_io::Trimmed {
 /// The app's code, as the driver calls it.
 pub(crate) struct Trimming(pub(crate) Arc<dyn Trimmer>);
 
-impl stepwell_io::Trimmer for Trimming {
+impl stepwell_io::config::Trimmer for Trimming {
     fn trim(
         &self,
         overflow: run::ContextOverflow,
         messages: Vec<Message>,
-    ) -> BoxFuture<'static, Option<stepwell_io::Trimmed>> {
+    ) -> BoxFuture<'static, Option<stepwell_io::config::Trimmed>> {
         let trimmer = Arc::clone(&self.0);
         async move {
             let trimmed = trimmer
@@ -111,7 +111,7 @@ impl stepwell_io::Trimmer for Trimming {
 /// Converts the result of the app's code.
 pub(crate) fn kept(
     trimmed: Result<Option<Trimmed>, CallbackError>,
-) -> Option<stepwell_io::Trimmed> {
+) -> Option<stepwell_io::config::Trimmed> {
     match trimmed {
         Ok(trimmed) => trimmed.map(Into::into),
         Err(error) => {

@@ -12,7 +12,7 @@ use futures::{FutureExt, StreamExt};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use stepwell_core::tool::{ToolFailure, ToolOutput};
-use stepwell_io::{TurnEvents, TurnHandle};
+use stepwell_io::turn::{TurnEvents, TurnHandle};
 use stepwell_serve::{Format, run_of};
 use tokio::sync::{Mutex, watch};
 
@@ -34,8 +34,8 @@ pub struct StoredTurn {
     pub generation: u64,
 }
 
-impl From<stepwell_io::StoredTurn> for StoredTurn {
-    fn from(stored: stepwell_io::StoredTurn) -> Self {
+impl From<stepwell_io::turn::StoredTurn> for StoredTurn {
+    fn from(stored: stepwell_io::turn::StoredTurn) -> Self {
         Self {
             key: stored.key.into(),
             generation: stored.generation.0,
@@ -338,8 +338,8 @@ pub(crate) async fn finish(turn: TurnEvents) -> Result<Finished, StepwellError> 
         .map_err(|panic| StepwellError::panicked(&*panic))
 }
 
-impl From<stepwell_io::Finished> for Finished {
-    fn from(finished: stepwell_io::Finished) -> Self {
+impl From<stepwell_io::turn::Finished> for Finished {
+    fn from(finished: stepwell_io::turn::Finished) -> Self {
         Self {
             text: finished.full_text(),
             outcome: finished.outcome.into(),

@@ -31,7 +31,7 @@ mod definition;
 mod device;
 mod durable;
 mod error;
-mod http;
+pub mod http;
 #[cfg(feature = "mcp")]
 pub mod mcp;
 mod model;
@@ -41,49 +41,23 @@ mod spans;
 mod start;
 pub mod store;
 mod threads;
-mod turn;
+pub mod turn;
 
 pub use self::error::{Error, ErrorKind};
-pub use self::http::{HttpClient, HttpClientError, SendError};
-pub use self::pending::pending;
+pub use self::http::HttpClient;
 pub use agent::Agent;
 pub use agent::builder::{AgentBuilder, BuildError};
-pub use agent::recover::Recovered;
-pub use agent::revive::ReviveError;
 pub use answer::output::Output;
 pub use answer::result::TurnResult;
 pub use answer::update::Update;
-pub use app::answerer::Answerer;
-pub use app::approver::Approver;
-pub use app::credentials::{CredentialRequest, CredentialSource};
-pub use app::hooks::{Hook, HookHandler};
-pub use app::instructions::{InstructionsRequest, InstructionsSource};
-pub use app::journal::JournalSink;
 pub use app::media;
-pub use app::observer::TurnObserver;
-pub use app::output::OutputDecoder;
-pub use app::run_source::{NewRun, RestError, RestRunSource, RunSource};
-pub use app::tools::context::ToolContext;
 pub use app::tools::fault::OnToolError;
-pub use app::tools::handler::{IntoToolAnswer, Json, ToolAnswer, ToolHandler};
-pub use app::tools::source::{SourcedTool, ToolSource};
-#[cfg(feature = "macros")]
-pub use app::tools::typed::{AgentTool, ToolFunction, ToolReply};
-pub use app::trim::{Trimmed, Trimmer};
-#[cfg(feature = "macros")]
-pub use app::typed_output::output_type;
 pub use conversation::Conversation;
-pub use definition::code::TurnCode;
 pub use device::Device;
-pub use durable::StoredTurn;
-pub use model::{Model, ModelError};
+pub use model::Model;
 pub use run::Run;
 pub use run::turn::Turn;
 pub use start::when_busy::WhenBusy;
-pub use turn::caller::Caller;
-pub use turn::events::TurnEvents;
-pub use turn::finished::Finished;
-pub use turn::handle::{TurnError, TurnHandle};
 
 #[cfg(feature = "macros")]
 pub use stepwell_macros::tool;
@@ -93,28 +67,89 @@ struct ToolExample;
 
 /// The core: the machine without IO, which the types of this crate come from.
 pub use stepwell_core as core;
-pub use stepwell_core::dialect::{Endpoint, GenerationSettings, Secret, ToolChoice};
-pub use stepwell_core::event::{
-    ContentPart, Event, Interrupt, Message, MessageContent, ResumeEntry, ResumeStatus, TokenUsage,
-};
+pub use stepwell_core::event::TokenUsage;
 pub use stepwell_core::provider;
-pub use stepwell_core::registry::{RegistryEvent, RunHandle, SharedRegistry, ThreadKey};
-pub use stepwell_core::run::{
-    Authorization, BackgroundPolicy, ContextGuard, ContextMessage, ContextOverflow, ContextPolicy,
-    Deadline, Decision, DevicePolicy, EmptyAnswerPolicy, Failure, HookAnswer, HookMoment,
-    HookPlace, HookSpec, HookSubject, HookedAnswer, HookedRequest, HookedResult, Incomplete,
-    LimitPolicy, Limits, Misuse, NetworkChangePolicy, OfflinePolicy, Outcome,
-    PartialArgumentsUpdate, PartialOutputUpdate, Pending, PendingKind, Problem, Question,
-    QuestionError, RepeatLimit, RetryPolicy, RunConfig, RunEvent, SnapshotError, Start,
-    SteeringRefusal, TextOptions, Timeouts, ToolCallUpdate, ToolInvocation, ToolPartialResult,
-    ToolProgress, TurnLimit, TurnOptions, UserAnswer,
-};
-pub use stepwell_core::tool::{
-    OutputMode, OutputType, OutputTypeError, OwnedChange, Rejection, Tool, ToolError, ToolFailure,
-    ToolFailureKind, ToolOutput, ToolRegistry, ToolResult,
-};
-pub use stepwell_core::transcript::{ToolCallStatus, Transcript};
+pub use stepwell_core::registry::ThreadKey;
 pub use stepwell_core::{MessageId, RunId, ThreadId, Timestamp, ToolCallId, Usd};
+
+/// Tools: their definitions and their code, and what they wait for.
+pub mod tool {
+    pub use crate::app::answerer::Answerer;
+    pub use crate::app::approver::Approver;
+    pub use crate::app::tools::context::ToolContext;
+    pub use crate::app::tools::handler::{IntoToolAnswer, Json, ToolAnswer, ToolHandler};
+    pub use crate::app::tools::source::{SourcedTool, ToolSource};
+    #[cfg(feature = "macros")]
+    pub use crate::app::tools::typed::{AgentTool, ToolFunction, ToolReply};
+    pub use stepwell_core::run::{
+        Decision, Pending, PendingKind, Question, QuestionError, ToolInvocation, UserAnswer,
+    };
+    pub use stepwell_core::tool::{
+        Rejection, Tool, ToolError, ToolFailure, ToolFailureKind, ToolOutput, ToolRegistry,
+        ToolResult,
+    };
+    pub use stepwell_core::transcript::ToolCallStatus;
+}
+
+/// The types of answers that are known only while the program runs.
+pub mod output {
+    pub use crate::app::output::OutputDecoder;
+    #[cfg(feature = "macros")]
+    pub use crate::app::typed_output::output_type;
+    pub use stepwell_core::run::PartialOutputUpdate;
+    pub use stepwell_core::tool::{OutputMode, OutputType, OutputTypeError, OwnedChange};
+}
+
+/// Messages, transcripts, and what an AG-UI agent asks.
+pub mod message {
+    pub use stepwell_core::event::{
+        ContentPart, Interrupt, Message, MessageContent, ResumeEntry, ResumeStatus,
+    };
+    pub use stepwell_core::transcript::Transcript;
+}
+
+/// The configuration of an agent, and of one turn.
+pub mod config {
+    pub use crate::app::instructions::{InstructionsRequest, InstructionsSource};
+    pub use crate::app::trim::{Trimmed, Trimmer};
+    pub use crate::model::ModelError;
+    pub use stepwell_core::dialect::{Endpoint, GenerationSettings, ToolChoice};
+    pub use stepwell_core::run::{
+        BackgroundPolicy, ContextGuard, ContextMessage, ContextOverflow, ContextPolicy,
+        DevicePolicy, EmptyAnswerPolicy, LimitPolicy, Limits, NetworkChangePolicy, OfflinePolicy,
+        RepeatLimit, RetryPolicy, RunConfig, TextOptions, Timeouts, TurnOptions,
+    };
+}
+
+/// Keys and headers that the app supplies for each request.
+pub mod credentials {
+    pub use crate::app::credentials::{CredentialRequest, CredentialSource};
+    pub use stepwell_core::dialect::Secret;
+    pub use stepwell_core::run::Authorization;
+}
+
+/// Hooks: code of the app that sees requests, calls, results and answers, and may change or refuse them.
+pub mod hook {
+    pub use crate::app::hooks::{Hook, HookHandler};
+    pub use stepwell_core::run::{
+        HookAnswer, HookMoment, HookPlace, HookSpec, HookSubject, HookedAnswer, HookedRequest,
+        HookedResult,
+    };
+}
+
+/// The registry of conversations: which have a turn under way, and what is unread.
+pub mod registry {
+    pub use stepwell_core::registry::{RegistryEvent, RunHandle, SharedRegistry};
+}
+
+/// What a program supplies that hosts agents for others: code for each turn, sources of runs, journals and observers.
+pub mod host {
+    pub use crate::app::journal::JournalSink;
+    pub use crate::app::observer::TurnObserver;
+    pub use crate::app::run_source::{NewRun, RestError, RestRunSource, RunSource};
+    pub use crate::definition::code::TurnCode;
+    pub use crate::turn::caller::Caller;
+}
 
 /// The items that the code of `#[tool]` names.
 #[cfg(feature = "macros")]
@@ -126,6 +161,7 @@ pub mod __private {
 
 /// What a first program names.
 pub mod prelude {
+    pub use crate::tool::{Tool, ToolContext};
     pub use crate::{
         Agent, Conversation, Error, ErrorKind, Model, Turn, TurnResult, Update, WhenBusy,
     };

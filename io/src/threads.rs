@@ -164,7 +164,8 @@ impl Drop for Thread {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Agent, HttpClient, Model, SendError};
+    use crate::http::SendError;
+    use crate::{Agent, HttpClient, Model};
 
     fn agent() -> Agent {
         type Answer = http::Response<futures::stream::Empty<Result<bytes::Bytes, SendError>>>;

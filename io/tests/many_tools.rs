@@ -2,7 +2,8 @@
 
 use allocation_counter::measure;
 use std::convert::Infallible;
-use stepwell_io::{Agent, Tool, provider};
+use stepwell_io::tool::Tool;
+use stepwell_io::{Agent, provider};
 
 #[test]
 fn twice_as_many_tools_are_twice_the_work() {

@@ -5,7 +5,8 @@ mod support;
 use crate::support::IntoChat as _;
 use std::io::Write;
 use std::sync::{Arc, Mutex};
-use stepwell_io::{Outcome, Tool};
+use stepwell_io::tool::Tool;
+use stepwell_io::turn::Outcome;
 use stepwell_mock_llm::Script;
 use tracing_subscriber::fmt::format::FmtSpan;
 

@@ -28,7 +28,7 @@ pub struct AgentHook {
     pub hook: Arc<dyn Hook>,
 }
 
-impl From<AgentHook> for stepwell_io::Hook {
+impl From<AgentHook> for stepwell_io::hook::Hook {
     fn from(hook: AgentHook) -> Self {
         let moments = hook.moments.into_iter().map(Into::into);
         Self::with_handler(hook.name, moments, Hooking(hook.hook))
@@ -38,7 +38,7 @@ impl From<AgentHook> for stepwell_io::Hook {
 /// The app's hook, as the driver calls it.
 pub(crate) struct Hooking(Arc<dyn Hook>);
 
-impl stepwell_io::HookHandler for Hooking {
+impl stepwell_io::hook::HookHandler for Hooking {
     fn look(&self, _hook: &str, subject: run::HookSubject) -> BoxFuture<'static, run::HookAnswer> {
         let hook = Arc::clone(&self.0);
         async move {

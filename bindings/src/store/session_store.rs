@@ -92,7 +92,7 @@ impl SessionStore {
         let store = Arc::clone(&self.store);
         on_runtime(async move {
             let key = stepwell_core::registry::ThreadKey::from(thread);
-            let pending = stepwell_io::pending(&*store, key).await?;
+            let pending = stepwell_io::store::pending(&*store, key).await?;
             Ok(pending.into_iter().map(Into::into).collect())
         })
         .await

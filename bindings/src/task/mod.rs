@@ -21,7 +21,7 @@ use crate::trim::{ContextOverflow, Trimmed};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use stepwell_core::tool::ToolFailure;
-use stepwell_io::ToolAnswer;
+use stepwell_io::tool::ToolAnswer;
 use tokio::sync::oneshot;
 
 pub(crate) use runner::Runner;

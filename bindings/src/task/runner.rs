@@ -20,7 +20,8 @@ use stepwell_core::RunId;
 use stepwell_core::event::Message;
 use stepwell_core::run;
 use stepwell_core::tool::ToolFailure;
-use stepwell_io::{HttpClient, ToolAnswer};
+use stepwell_io::HttpClient;
+use stepwell_io::tool::ToolAnswer;
 
 /// The app's event loop, as the driver calls it.
 pub(crate) struct Runner(pub(crate) Arc<dyn TaskRunner>);
@@ -45,10 +46,10 @@ async fn answered<T>(
     answer
 }
 
-impl stepwell_io::ToolHandler for Runner {
+impl stepwell_io::tool::ToolHandler for Runner {
     fn call(
         &self,
-        call: stepwell_io::ToolContext,
+        call: stepwell_io::tool::ToolContext,
     ) -> BoxFuture<'static, Result<ToolAnswer, ToolFailure>> {
         let runner = Arc::clone(&self.0);
         async move {
@@ -72,7 +73,7 @@ impl stepwell_io::ToolHandler for Runner {
     }
 }
 
-impl stepwell_io::Approver for Runner {
+impl stepwell_io::tool::Approver for Runner {
     fn decide(&self, invocation: run::ToolInvocation) -> BoxFuture<'static, run::Decision> {
         let runner = Arc::clone(&self.0);
         async move {
@@ -91,7 +92,7 @@ impl stepwell_io::Approver for Runner {
     }
 }
 
-impl stepwell_io::Answerer for Runner {
+impl stepwell_io::tool::Answerer for Runner {
     fn ask(
         &self,
         invocation: run::ToolInvocation,
@@ -116,11 +117,11 @@ impl stepwell_io::Answerer for Runner {
     }
 }
 
-impl stepwell_io::RunSource for Runner {
+impl stepwell_io::host::RunSource for Runner {
     fn create_run(
         &self,
         _client: HttpClient,
-        new: stepwell_io::NewRun,
+        new: stepwell_io::host::NewRun,
     ) -> BoxFuture<'static, Result<RunId, String>> {
         let runner = Arc::clone(&self.0);
         async move {
@@ -137,12 +138,12 @@ impl stepwell_io::RunSource for Runner {
     }
 }
 
-impl stepwell_io::Trimmer for Runner {
+impl stepwell_io::config::Trimmer for Runner {
     fn trim(
         &self,
         overflow: run::ContextOverflow,
         messages: Vec<Message>,
-    ) -> BoxFuture<'static, Option<stepwell_io::Trimmed>> {
+    ) -> BoxFuture<'static, Option<stepwell_io::config::Trimmed>> {
         let runner = Arc::clone(&self.0);
         async move {
             let (overflow, messages) = (overflow.into(), JsonValue::of(&messages));
@@ -160,7 +161,7 @@ impl stepwell_io::Trimmer for Runner {
     }
 }
 
-impl stepwell_io::OutputDecoder for Runner {
+impl stepwell_io::output::OutputDecoder for Runner {
     fn decode(&self, value: Value) -> BoxFuture<'static, Result<(), String>> {
         let runner = Arc::clone(&self.0);
         async move {
@@ -174,10 +175,10 @@ impl stepwell_io::OutputDecoder for Runner {
     }
 }
 
-impl stepwell_io::CredentialSource for Runner {
+impl stepwell_io::credentials::CredentialSource for Runner {
     fn credentials(
         &self,
-        request: stepwell_io::CredentialRequest,
+        request: stepwell_io::credentials::CredentialRequest,
     ) -> BoxFuture<'static, Result<run::Authorization, String>> {
         let runner = Arc::clone(&self.0);
         async move {
@@ -194,7 +195,7 @@ impl stepwell_io::CredentialSource for Runner {
     }
 }
 
-impl stepwell_io::HookHandler for Runner {
+impl stepwell_io::hook::HookHandler for Runner {
     fn look(&self, hook: &str, subject: run::HookSubject) -> BoxFuture<'static, run::HookAnswer> {
         let runner = Arc::clone(&self.0);
         let hook = hook.to_owned();
@@ -215,10 +216,10 @@ impl stepwell_io::HookHandler for Runner {
     }
 }
 
-impl stepwell_io::InstructionsSource for Runner {
+impl stepwell_io::config::InstructionsSource for Runner {
     fn instructions(
         &self,
-        request: stepwell_io::InstructionsRequest,
+        request: stepwell_io::config::InstructionsRequest,
     ) -> BoxFuture<'static, Result<String, String>> {
         let runner = Arc::clone(&self.0);
         async move {

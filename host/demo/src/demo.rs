@@ -7,7 +7,11 @@ use serde_json::json;
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
 use stepwell_core::dialect::Dialect;
-use stepwell_io::{Agent, AgentBuilder, Finished, Message, Start, TextOptions, ToolContext};
+use stepwell_io::config::TextOptions;
+use stepwell_io::message::Message;
+use stepwell_io::tool::ToolContext;
+use stepwell_io::turn::{Finished, Start};
+use stepwell_io::{Agent, AgentBuilder};
 use stepwell_mock_llm::{MockLlm, Script};
 
 /// Two secret numbers, found by two tools.

@@ -5,7 +5,8 @@ use crate::terminal::Shown;
 use futures::StreamExt;
 use std::convert::Infallible;
 use std::future::{Future, pending};
-use stepwell_io::{Finished, Interrupt, Outcome, ResumeEntry, RunEvent, TurnEvents};
+use stepwell_io::message::{Interrupt, ResumeEntry};
+use stepwell_io::turn::{Finished, Outcome, RunEvent, TurnEvents};
 
 /// Handles events from outside a turn while the turn is shown.
 pub trait Beside {

@@ -3,7 +3,7 @@
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use stepwell_io::{Tool, ToolInvocation};
+use stepwell_io::tool::{Tool, ToolInvocation};
 
 /// The known numbers. Clones share them.
 #[derive(Clone, Debug)]

@@ -12,7 +12,8 @@ use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 use stepwell_core::dialect::HttpRequest;
-use stepwell_io::{HttpClient, SendError};
+use stepwell_io::HttpClient;
+use stepwell_io::http::SendError;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 

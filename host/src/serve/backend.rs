@@ -3,9 +3,10 @@ use std::fmt;
 use std::sync::Arc;
 use stepwell_core::run::Limits;
 use stepwell_core::tool::ToolError;
-use stepwell_io::{
-    Endpoint, HttpClient, SourcedTool, Tool, ToolAnswer, ToolContext, ToolFailure, ToolHandler,
-    ToolRegistry, ToolSource,
+use stepwell_io::HttpClient;
+use stepwell_io::config::Endpoint;
+use stepwell_io::tool::{
+    SourcedTool, Tool, ToolAnswer, ToolContext, ToolFailure, ToolHandler, ToolRegistry, ToolSource,
 };
 
 /// The model that answers the runs, and the tools that run here.

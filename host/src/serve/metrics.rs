@@ -13,7 +13,9 @@ use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 use stepwell_core::CallKey;
 use stepwell_core::event::RunOutcome;
-use stepwell_io::{Event, RunEvent, ToolCallStatus, ToolCallUpdate, TurnObserver};
+use stepwell_io::host::TurnObserver;
+use stepwell_io::tool::ToolCallStatus;
+use stepwell_io::turn::{Event, RunEvent, ToolCallUpdate};
 use stepwell_serve::parts::{Observer, RunObserver};
 use tokio::time::Instant;
 

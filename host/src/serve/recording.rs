@@ -5,8 +5,9 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use stepwell_core::journal::{Divergence, Journal, JournalError};
 use stepwell_core::registry::ThreadKey;
+use stepwell_io::RunId;
+use stepwell_io::host::JournalSink;
 use stepwell_io::store::TurnKey;
-use stepwell_io::{JournalSink, RunId};
 use stepwell_serve::parts::Journals;
 
 /// The most bytes of one journal. The rest is not kept.

@@ -7,7 +7,8 @@ use std::time::Duration;
 use stepwell_core::run::Limits;
 use stepwell_demo::Failure;
 use stepwell_demo::secret_numbers::{SecretNumbers, get_tool, set_tool};
-use stepwell_io::{HttpClient, ToolContext, provider};
+use stepwell_io::tool::ToolContext;
+use stepwell_io::{HttpClient, provider};
 use stepwell_mock_llm::{MockLlm, Script, ScriptError};
 
 /// The default script: a scene for each feature that an AG-UI client can meet.

@@ -1,7 +1,7 @@
 use fend_core::{Context, Interrupt};
 use serde_json::json;
 use std::time::{Duration, Instant};
-use stepwell_io::{Tool, ToolContext};
+use stepwell_io::tool::{Tool, ToolContext};
 
 /// The maximum length of an expression. The parser recurses, so this limits its depth.
 const MAX_EXPRESSION_BYTES: usize = 256;

@@ -1,5 +1,5 @@
 use serde_json::json;
-use stepwell_io::{Tool, ToolContext};
+use stepwell_io::tool::{Tool, ToolContext};
 use time::format_description::well_known::Rfc3339;
 use time::{OffsetDateTime, UtcOffset};
 

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use std::time::Duration;
-use stepwell_io::{Tool, ToolContext};
+use stepwell_io::tool::{Tool, ToolContext};
 
 /// The maximum count, in seconds.
 const MAX_COUNT: u64 = 60;
@@ -38,7 +38,7 @@ pub(crate) async fn run(call: ToolContext) -> Result<String, String> {
 mod tests {
     use super::*;
     use serde_json::Value;
-    use stepwell_io::ToolInvocation;
+    use stepwell_io::tool::ToolInvocation;
     use tokio::time::Instant;
 
     async fn count(from: Value) -> Result<String, String> {

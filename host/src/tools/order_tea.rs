@@ -1,7 +1,7 @@
 //! A tool that asks while it runs, for the scripted model behind a server.
 
 use serde_json::json;
-use stepwell_io::{Question, Tool, ToolContext};
+use stepwell_io::tool::{Question, Tool, ToolContext};
 
 pub(crate) fn tool() -> Tool {
     Tool::new("order_tea", "Orders tea, as the user would like it.")
@@ -46,7 +46,7 @@ pub(crate) async fn run(call: ToolContext) -> Result<String, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use stepwell_io::ToolInvocation;
+    use stepwell_io::tool::ToolInvocation;
 
     #[tokio::test]
     async fn without_an_answer_nothing_is_ordered() {

@@ -7,8 +7,9 @@ use crate::stream::{Run, events, kinds, text};
 use serde_json::{Value, json};
 use stepwell_core::Timestamp;
 use stepwell_core::run::{Attached, Block, BlockContent, TurnStatus};
+use stepwell_io::ThreadKey;
 use stepwell_io::store::{NewTurn, PersistBatch, SqliteStore, Store, TurnKey};
-use stepwell_io::{Outcome, ThreadKey};
+use stepwell_io::turn::Outcome;
 use stepwell_mock_llm::{Hop, MockLlm, Script};
 
 #[tokio::test]

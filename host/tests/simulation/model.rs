@@ -13,7 +13,8 @@ use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
-use stepwell_io::{HttpClient, SendError};
+use stepwell_io::HttpClient;
+use stepwell_io::http::SendError;
 
 type Answer = Response<BoxStream<'static, Result<Bytes, SendError>>>;
 

@@ -8,7 +8,7 @@ use super::world::World;
 use serde_json::json;
 use std::sync::Arc;
 use std::time::Duration;
-use stepwell_io::{Tool, ToolContext};
+use stepwell_io::tool::{Tool, ToolContext};
 
 /// The tools, and whether each is idempotent.
 pub(super) const TOOLS: [(&str, bool); 5] = [

@@ -20,7 +20,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use stepwell_core::Timestamp;
 use stepwell_core::run::Limits as RunLimits;
-use stepwell_io::{Endpoint, Secret, provider};
+use stepwell_io::config::Endpoint;
+use stepwell_io::credentials::Secret;
+use stepwell_io::provider;
 use stepwell_serve::ClientTrust;
 
 /// The time that a turn may take.

@@ -37,8 +37,8 @@ pub(crate) fn tool(
         #[allow(non_camel_case_types)]
         #visibility struct #ident {}
 
-        impl #generics #io::ToolFunction<#deps> for #ident {
-            fn tool() -> #io::AgentTool<#deps> {
+        impl #generics #io::tool::ToolFunction<#deps> for #ident {
+            fn tool() -> #io::tool::AgentTool<#deps> {
                 #arguments
                 #[allow(unused_imports)]
                 use #io::__private::ReturnsValue as _;
@@ -82,7 +82,7 @@ fn definition(io: &Path, name: &str, function: &Function, options: &Options) -> 
     let timeout = options.timeout.iter();
     let label = options.label.iter();
     quote! {
-        #io::Tool::new(#name, #description)
+        #io::tool::Tool::new(#name, #description)
             #(#flags)*
             #(.timeout(#timeout))*
             #(.label(#label))*
@@ -209,7 +209,10 @@ mod tests {
     #[test]
     fn the_code_names_the_library_as_the_app_does() {
         let usual = made_of(quote!());
-        assert!(usual.contains(":: stepwell_io :: ToolFunction"), "{usual}");
+        assert!(
+            usual.contains(":: stepwell_io :: tool :: ToolFunction"),
+            "{usual}"
+        );
         let renamed = made_of(quote!(idempotent, crate = "llm::io"));
         let code = renamed.replace("for `stepwell_io::tools!`", "");
         assert!(!code.contains("stepwell_io"), "{code}");

@@ -120,7 +120,8 @@ impl<D, T> Agent<D, T> {
     /// Returns the agent with the value that its tools need.
     ///
     /// ```
-    /// use stepwell_io::{Agent, Model, ToolContext, tool, tools};
+    /// use stepwell_io::tool::ToolContext;
+    /// use stepwell_io::{Agent, Model, tool, tools};
     ///
     /// struct User { name: String }
     ///
@@ -141,7 +142,8 @@ impl<D, T> Agent<D, T> {
     /// An agent whose tools need a value cannot run without it:
     ///
     /// ```compile_fail,E0599
-    /// # use stepwell_io::{Agent, Model, ToolContext, tool, tools};
+    /// # use stepwell_io::tool::ToolContext;
+    /// # use stepwell_io::{Agent, Model, tool, tools};
     /// # struct User { name: String }
     /// # /// The user's name.
     /// # #[tool]
@@ -196,7 +198,7 @@ impl<D, T> Agent<D, T> {
     ///
     /// ```no_run
     /// use serde_json::json;
-    /// use stepwell_io::OutputType;
+    /// use stepwell_io::output::OutputType;
     /// # async fn example(agent: stepwell_io::Agent) -> Result<(), Box<dyn std::error::Error>> {
     /// let cities = OutputType::new("Cities", json!({ "type": "array", "items": { "type": "string" } }))?;
     /// let result = agent.with_output_type(cities, None).run("Three cities in Norway").await?;

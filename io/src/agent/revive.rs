@@ -39,7 +39,7 @@ impl From<ReviveError> for Error {
 
 impl<T: Output> Agent<(), T> {
     /// Continues a turn from the snapshot that [`Turn::suspend`](crate::Turn::suspend) or
-    /// [`TurnHandle::rested`](crate::TurnHandle::rested) returned, in this process or a later one, in its own
+    /// [`TurnHandle::rested`](crate::turn::TurnHandle::rested) returned, in this process or a later one, in its own
     /// conversation. The result of a deferred call is then given to [`Turn::resolve_call`](crate::Turn::resolve_call).
     /// The user is asked again what they had not answered.
     ///

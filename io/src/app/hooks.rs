@@ -27,7 +27,8 @@ type HookClosure<T> = Arc<dyn Fn(T) -> BoxFuture<'static, HookAnswer> + Send + S
 ///
 /// ```
 /// # use stepwell_io::{Agent, provider};
-/// use stepwell_io::{Hook, HookAnswer, HookedAnswer, ToolInvocation};
+/// use stepwell_io::hook::{Hook, HookAnswer, HookedAnswer};
+/// use stepwell_io::tool::ToolInvocation;
 /// # let endpoint = provider::find("openai-compatible")?.endpoint(None, "m", Some("http://localhost/v1"), None)?;
 /// let guard = Hook::new("guard")
 ///     .before_tool(|call: ToolInvocation| async move {

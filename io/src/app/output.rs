@@ -16,7 +16,7 @@ use stepwell_core::run::{EffectId, Input};
 /// #[derive(serde::Deserialize)]
 /// struct Trip { days: std::num::NonZeroU8 }
 /// let decoder = |value: &Value| serde_json::from_value::<Trip>(value.clone());
-/// # fn is_one(_: impl stepwell_io::OutputDecoder) {}
+/// # fn is_one(_: impl stepwell_io::output::OutputDecoder) {}
 /// # is_one(decoder);
 /// ```
 ///

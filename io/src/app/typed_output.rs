@@ -9,7 +9,7 @@ use stepwell_core::tool::{OutputType, OutputTypeError};
 ///
 /// ```
 /// use schemars::JsonSchema;
-/// use stepwell_io::{OutputMode, output_type};
+/// use stepwell_io::output::{output_type, OutputMode};
 ///
 /// /// A journey.
 /// #[derive(JsonSchema)]
@@ -19,7 +19,7 @@ use stepwell_core::tool::{OutputType, OutputTypeError};
 ///
 /// let trip = output_type::<Trip>()?.mode(OutputMode::Tool).retries(1);
 /// assert_eq!(trip.name(), "Trip");
-/// # Ok::<(), stepwell_io::OutputTypeError>(())
+/// # Ok::<(), stepwell_io::output::OutputTypeError>(())
 /// ```
 ///
 /// # Errors

@@ -106,7 +106,8 @@ impl HttpClient {
     /// ```
     /// use futures::stream;
     /// use stepwell_core::dialect::HttpRequest;
-    /// use stepwell_io::{HttpClient, SendError};
+    /// use stepwell_io::http::SendError;
+    /// use stepwell_io::HttpClient;
     ///
     /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
     /// let client = HttpClient::from_fn(|request| async move {

@@ -30,8 +30,8 @@
 //! | MCP | Stepwell |
 //! |---|---|
 //! | `inputSchema`, `description` | kept as they are |
-//! | `readOnlyHint`, `idempotentHint` | [`Tool::idempotent`](crate::Tool) |
-//! | `destructiveHint` | [`Tool::requires_approval`](crate::Tool), if [`McpOptions::approval`] asks for it |
+//! | `readOnlyHint`, `idempotentHint` | [`Tool::idempotent`](crate::tool::Tool) |
+//! | `destructiveHint` | [`Tool::requires_approval`](crate::tool::Tool), if [`McpOptions::approval`] asks for it |
 //! | text, images, audio, resources, `structuredContent` | content parts of the result |
 //! | `isError`, errors of JSON-RPC | an error result that the model sees |
 //! | `notifications/progress`, `notifications/tools/list_changed` | an [`McpEvent`] |

@@ -74,7 +74,8 @@ impl<T> Turn<T> {
     /// Returns what the turn waits for; see [`TurnHandle::pending`].
     ///
     /// ```no_run
-    /// use stepwell_io::{PendingKind, Update};
+    /// use stepwell_io::tool::PendingKind;
+    /// use stepwell_io::Update;
     ///
     /// # async fn example(agent: stepwell_io::Agent) -> Result<(), stepwell_io::Error> {
     /// let mut turn = agent.stream("Delete the old backups.");

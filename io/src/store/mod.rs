@@ -55,6 +55,7 @@ mod record;
 mod sql;
 mod wake;
 
+pub use crate::pending::pending;
 pub use error::{StoreError, StoreFuture};
 pub use inbox::Inbox;
 pub use layer::StoreLayer;

@@ -6,7 +6,7 @@ use stepwell_core::event::{Message, TokenUsage};
 use stepwell_core::run::{Outcome, TextOptions};
 use stepwell_core::transcript::Transcript;
 
-/// The end of a turn, however it ended: of [`TurnEvents`](crate::TurnEvents). Its `Debug` output says how the turn ended, and holds nothing of the conversation.
+/// The end of a turn, however it ended: of [`TurnEvents`](crate::turn::TurnEvents). Its `Debug` output says how the turn ended, and holds nothing of the conversation.
 #[derive(Clone, PartialEq)]
 pub struct Finished {
     /// The outcome of the turn. A turn whose thread another turn took over is cancelled.

@@ -126,7 +126,7 @@ impl TurnHandle {
         .await
     }
 
-    /// Answers the questions that an AG-UI agent asked with [`RunEvent::Interrupted`](crate::RunEvent::Interrupted),
+    /// Answers the questions that an AG-UI agent asked with [`RunEvent::Interrupted`](crate::turn::RunEvent::Interrupted),
     /// all at once. The turn then continues.
     ///
     /// # Errors
@@ -202,14 +202,14 @@ impl TurnHandle {
     /// Returns the usage of the turn so far, over all its hops.
     ///
     /// # Errors
-    /// The turn is over: see [`Finished::usage`](crate::Finished::usage).
+    /// The turn is over: see [`Finished::usage`](crate::turn::Finished::usage).
     pub async fn usage(&self) -> Result<TokenUsage, TurnError> {
         self.read(RunMachine::usage).await
     }
 
     /// Sends a message during the turn, without stopping it: the message waits until the next hop begins, and the model
-    /// answers it in this turn. Returns the message's id. [`SteeringTaken`](crate::RunEvent::SteeringTaken) reports
-    /// that the message is in the conversation; [`SteeringRefused`](crate::RunEvent::SteeringRefused) returns a message
+    /// answers it in this turn. Returns the message's id. [`SteeringTaken`](crate::turn::RunEvent::SteeringTaken) reports
+    /// that the message is in the conversation; [`SteeringRefused`](crate::turn::RunEvent::SteeringRefused) returns a message
     /// that cannot be taken in.
     ///
     /// # Errors

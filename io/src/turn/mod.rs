@@ -1,4 +1,4 @@
-//! A turn under way: its driver, its effects, its raw events and its handle.
+//! A turn under way, for hosts: its raw events, its handle, its end, and the errors of stored turns.
 
 pub(crate) mod alarm;
 pub(crate) mod caller;
@@ -12,3 +12,16 @@ pub(crate) mod handle;
 pub(crate) mod journaled;
 pub(crate) mod owner;
 mod stream;
+
+pub use crate::agent::recover::Recovered;
+pub use crate::agent::revive::ReviveError;
+pub use crate::durable::StoredTurn;
+pub use events::TurnEvents;
+pub use finished::Finished;
+pub use handle::{TurnError, TurnHandle};
+pub use stepwell_core::event::Event;
+pub use stepwell_core::run::{
+    Deadline, Failure, Incomplete, Misuse, Outcome, PartialArgumentsUpdate, Problem, RunEvent,
+    SnapshotError, Start, SteeringRefusal, ToolCallUpdate, ToolPartialResult, ToolProgress,
+    TurnLimit,
+};

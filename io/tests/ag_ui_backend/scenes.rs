@@ -6,10 +6,10 @@ use futures::StreamExt;
 use serde_json::{Value, json};
 use stepwell_core::dialect::HttpRequest;
 use stepwell_core::event::Message;
-use stepwell_io::{
-    AgentBuilder, Event, Finished, HttpClient, Interrupt, Outcome, ResumeEntry, RunEvent, Tool,
-    TurnEvents,
-};
+use stepwell_io::message::{Interrupt, ResumeEntry};
+use stepwell_io::tool::Tool;
+use stepwell_io::turn::{Event, Finished, Outcome, RunEvent, TurnEvents};
+use stepwell_io::{AgentBuilder, HttpClient};
 use uuid::Uuid;
 
 /// Begins a conversation that no other test has: the backends keep what was said by its id.
@@ -305,7 +305,7 @@ pub(crate) async fn a_cancelled_turn_is_cancelled_there(backend: &Backend) {
 /// Agno asks for approval by leaving the call to the app, whose tool of that name decides whether the backend may run
 /// it.
 pub(crate) async fn what_it_asks_by_a_call_is_answered_by_a_tool(backend: &Backend) {
-    let leave = |call: stepwell_io::ToolContext| async move {
+    let leave = |call: stepwell_io::tool::ToolContext| async move {
         let accepted = call.arguments.value["path"] == "a.txt";
         Ok::<_, std::io::Error>(json!({ "accepted": accepted }).to_string())
     };

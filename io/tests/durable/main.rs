@@ -15,8 +15,10 @@ use std::sync::Arc;
 use std::time::Duration;
 use stepwell_core::run::{BlockContent, TurnStatus};
 use stepwell_core::session::Turn as Stored;
+use stepwell_io::AgentBuilder;
 use stepwell_io::store::{MemoryStore, Store, TurnKey};
-use stepwell_io::{AgentBuilder, Failure, Outcome, RunEvent, ToolContext};
+use stepwell_io::tool::ToolContext;
+use stepwell_io::turn::{Failure, Outcome, RunEvent};
 use stepwell_mock_llm::{Hop, MockLlm};
 use support::{
     asks_for_work, assert_legal, begun, contents, done, hangs, results, says, serve, watch, work,

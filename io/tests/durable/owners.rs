@@ -82,7 +82,10 @@ async fn a_new_message_closes_an_unreadable_turn() {
             "dead",
             stepwell_core::Timestamp(1),
         );
-        new.message = Some(stepwell_io::Message::user("left-user", "Is anybody there?"));
+        new.message = Some(stepwell_io::message::Message::user(
+            "left-user",
+            "Is anybody there?",
+        ));
         new.checkpoint = snapshot;
         store.begin_turn(&new).await.unwrap();
         let agent = agent(&server, &store).chat();

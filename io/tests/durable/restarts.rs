@@ -3,8 +3,10 @@
 use crate::support::IntoChat as _;
 use crate::*;
 use std::sync::atomic::{AtomicU32, Ordering};
+use stepwell_io::ErrorKind;
+use stepwell_io::host::NewRun;
 use stepwell_io::store::{Lease, MemoryStore, NewTurn, StoreError};
-use stepwell_io::{ErrorKind, NewRun, ToolAnswer};
+use stepwell_io::tool::ToolAnswer;
 
 /// Begins a turn on a runtime of its own, and drops that when `ready`.
 fn killed<F: Future<Output = ()> + Send + 'static>(life: impl FnOnce() -> F + Send + 'static) {
@@ -107,7 +109,7 @@ async fn a_turn_with_only_a_stored_message_begins_again() {
     let left = TurnKey::new(stepwell_io::ThreadKey::from("thread-1"), "left");
     let mut new = NewTurn::new(left, "stepwell", stepwell_core::Timestamp(u64::MAX >> 20));
     new.parent = Some(first.id.clone());
-    new.message = Some(stepwell_io::Message::user("left-user", "Two"));
+    new.message = Some(stepwell_io::message::Message::user("left-user", "Two"));
     store.begin_turn(&new).await.unwrap();
     let agent = agent(&server, &store).chat();
     let recovered = agent.recover().await.unwrap().pop().unwrap();
@@ -130,7 +132,7 @@ async fn no_turn_is_recovered_that_is_under_way_here_or_elsewhere() {
         owner,
         stepwell_core::Timestamp(1),
     );
-    other.message = Some(stepwell_io::Message::user("m", "?"));
+    other.message = Some(stepwell_io::message::Message::user("m", "?"));
     store.begin_turn(&other).await.unwrap();
     let agent = agent(&server, &store).tool(work(), hangs(&calls)).chat();
     let turn = agent.send("Do it");
@@ -205,7 +207,7 @@ async fn recovery_reports_an_unreadable_store() {
         "stepwell",
         stepwell_core::Timestamp(1),
     );
-    new.message = Some(stepwell_io::Message::user("m", "?"));
+    new.message = Some(stepwell_io::message::Message::user("m", "?"));
     store.begin_turn(&new).await.unwrap();
     let away = crate::faulty::away();
     store.next([crate::faulty::Fault::Before(away.clone())]);

@@ -3,8 +3,9 @@
 use crate::support::IntoChat as _;
 use crate::*;
 use std::sync::Mutex;
+use stepwell_io::WhenBusy;
 use stepwell_io::store::Generation;
-use stepwell_io::{Start, WhenBusy};
+use stepwell_io::turn::Start;
 
 #[tokio::test]
 async fn a_turn_is_in_the_store_as_it_went() {
@@ -115,7 +116,7 @@ async fn another_branch_continues_from_its_fork() {
     let first = turns(&store).await[0].id.clone();
     let start = Start::new(
         "edited",
-        stepwell_io::Message::user("edited-user", "Second, said better"),
+        stepwell_io::message::Message::user("edited-user", "Second, said better"),
     );
     let (_, finished) = watch(agent.branch(Some(first.clone()), start)).await;
     assert_eq!(finished.outcome, Outcome::Success);
@@ -134,7 +135,10 @@ async fn another_branch_continues_from_its_fork() {
         Some("edited".into()),
     ];
     assert_eq!(parents, expected);
-    let start = Start::new("lost", stepwell_io::Message::user("lost-user", "?"));
+    let start = Start::new(
+        "lost",
+        stepwell_io::message::Message::user("lost-user", "?"),
+    );
     let (_, finished) = watch(agent.branch(Some("nowhere".into()), start)).await;
     assert!(not_stored(&finished.outcome).contains("nowhere"));
     assert_legal(&server);

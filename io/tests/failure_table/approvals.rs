@@ -3,7 +3,7 @@
 use crate::*;
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use stepwell_io::{Approver, Decision, Rejection, ToolInvocation};
+use stepwell_io::tool::{Approver, Decision, Rejection, ToolInvocation};
 
 fn asking() -> Tool {
     work()

@@ -4,7 +4,9 @@ use crate::cancel::Place;
 use crate::support::{Chat, IntoChat as _};
 use crate::threads::{events, names};
 use crate::*;
-use stepwell_io::{ErrorKind, Message, Start, WhenBusy};
+use stepwell_io::message::Message;
+use stepwell_io::turn::Start;
+use stepwell_io::{ErrorKind, WhenBusy};
 
 /// Returns the users' messages in the conversation.
 fn said(finished: &Finished) -> Vec<Value> {

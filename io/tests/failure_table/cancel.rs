@@ -2,7 +2,8 @@
 
 use crate::*;
 use futures::future::BoxFuture;
-use stepwell_io::{ResumeEntry, TurnError};
+use stepwell_io::message::ResumeEntry;
+use stepwell_io::turn::TurnError;
 use stepwell_mock_llm::Delivery;
 
 /// A state that a turn can rest in, as far as a network can bring it there.
@@ -219,7 +220,7 @@ async fn a_stopped_call_that_waits_is_never_begun() {
     let mut turn = agent.send("Go on");
     let handle = turn.handle();
     until(&mut turn, |event| {
-        matches!(event, RunEvent::AgUi(stepwell_io::Event::ToolCallEnd(end)) if end.tool_call_id == "c")
+        matches!(event, RunEvent::AgUi(stepwell_io::turn::Event::ToolCallEnd(end)) if end.tool_call_id == "c")
     })
     .await;
     handle.cancel_call("b").await.expect("it is asked for");

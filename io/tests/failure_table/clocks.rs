@@ -3,7 +3,7 @@
 use crate::wire::{End, answer, peer};
 use crate::*;
 use stepwell_core::event::Event;
-use stepwell_io::Deadline;
+use stepwell_io::turn::Deadline;
 
 fn is_text(event: &RunEvent) -> bool {
     matches!(event, RunEvent::AgUi(Event::TextMessageContent(_)))

@@ -4,7 +4,9 @@ use crate::cancel::{answer, question};
 use crate::support::{Chat, IntoChat as _};
 use crate::*;
 use std::error::Error as _;
-use stepwell_io::{Decision, Device, ReviveError, ToolAnswer, TurnError};
+use stepwell_io::Device;
+use stepwell_io::tool::{Decision, ToolAnswer};
+use stepwell_io::turn::{ReviveError, TurnError};
 
 /// An agent whose tool begins something and answers later.
 fn deferring(dialect: Dialect, server: &MockLlm) -> Chat {
@@ -92,7 +94,7 @@ async fn a_deferred_call_that_fails_or_is_cancelled_tells_the_model() {
     let agent = deferring(Dialect::Chat, &server);
     let turn = agent.send("Order it");
     turn.handle().rested().await.expect("it rests");
-    let lost = stepwell_io::ToolFailure::error("lost in the post");
+    let lost = stepwell_io::tool::ToolFailure::error("lost in the post");
     turn.handle()
         .resolve_call("later", Err(lost))
         .await
@@ -210,7 +212,7 @@ async fn what_is_no_snapshot_of_a_turn_under_way_is_refused() {
     let idle = stepwell_core::run::RunMachine::new(
         Arc::new(stepwell_core::run::RunConfig::new(endpoint)),
         "thread-1".into(),
-        stepwell_io::Transcript::default(),
+        stepwell_io::message::Transcript::default(),
     );
     let refused = agent
         .revive(&idle.snapshot())

@@ -2,9 +2,10 @@
 
 use crate::*;
 use stepwell_core::dialect::Resumption;
-use stepwell_io::{
-    BackgroundPolicy, Device, OfflinePolicy, RegistryEvent, SteeringRefusal, TurnError,
-};
+use stepwell_io::Device;
+use stepwell_io::config::{BackgroundPolicy, OfflinePolicy};
+use stepwell_io::registry::RegistryEvent;
+use stepwell_io::turn::{SteeringRefusal, TurnError};
 
 #[tokio::test]
 async fn the_app_loses_its_network_and_the_request_waits_for_the_next() {
@@ -124,7 +125,7 @@ async fn a_turn_that_is_suspended_and_revived_is_one_turn() {
     for dialect in BOTH {
         let server = serve([asks(&["a"]), says("Done."), says("Sure.")]).await;
         let agent = dialect.agent(&server).tool(work(), |_| async {
-            Ok::<_, String>(stepwell_io::ToolAnswer::Deferred)
+            Ok::<_, String>(stepwell_io::tool::ToolAnswer::Deferred)
         });
         let agent = agent.chat();
         agent.registry().look_at(Some(agent.thread_key().clone()));

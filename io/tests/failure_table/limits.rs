@@ -1,12 +1,12 @@
 //! How far a turn may go.
 
 use crate::*;
-use stepwell_io::LimitPolicy;
+use stepwell_io::config::LimitPolicy;
 
 /// A turn of a model that asks for a tool for ever, with another argument each time.
 async fn for_ever(
     dialect: Dialect,
-    change: impl FnOnce(&mut stepwell_io::RunConfig),
+    change: impl FnOnce(&mut stepwell_io::config::RunConfig),
 ) -> (MockLlm, Finished) {
     let hops = (0..12).map(|number| {
         let id = format!("call-{number}");
@@ -23,7 +23,10 @@ async fn for_ever(
 }
 
 fn limit(finished: &Finished) -> Option<&'static str> {
-    finished.outcome.limit().map(stepwell_io::TurnLimit::name)
+    finished
+        .outcome
+        .limit()
+        .map(stepwell_io::turn::TurnLimit::name)
 }
 
 #[tokio::test]

@@ -23,10 +23,9 @@ use futures::StreamExt;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
-use stepwell_io::{
-    AgentBuilder, Failure, Finished, Outcome, RunEvent, Tool, ToolCallStatus, ToolContext,
-    ToolFailureKind, TurnEvents,
-};
+use stepwell_io::AgentBuilder;
+use stepwell_io::tool::{Tool, ToolCallStatus, ToolContext, ToolFailureKind};
+use stepwell_io::turn::{Failure, Finished, Outcome, RunEvent, TurnEvents};
 use stepwell_mock_llm::{Hop, MockLlm, RecordedRequest, Script};
 use support::{
     Chat, IntoChat as _, asks_for_work, assert_legal, begun, done, endpoint, hangs, messages,

@@ -3,7 +3,8 @@
 use crate::cancel::Place;
 use crate::support::{Chat, IntoChat as _};
 use crate::*;
-use stepwell_io::{RegistryEvent, ThreadKey, WhenBusy};
+use stepwell_io::registry::RegistryEvent;
+use stepwell_io::{ThreadKey, WhenBusy};
 
 pub(crate) fn events(agent: &Chat) -> Vec<RegistryEvent> {
     std::iter::from_fn(|| agent.registry().poll_event()).collect()
@@ -83,7 +84,7 @@ async fn late_results_of_a_replaced_turn_change_nothing() {
     assert_eq!(finished.outcome, Outcome::Success);
     // The result is one that the old turn waits for: were it taken, there would be a third request.
     let told = old.handle().resolve_call("a", Ok("late".into())).await;
-    assert_eq!(told, Err(stepwell_io::TurnError::Over));
+    assert_eq!(told, Err(stepwell_io::turn::TurnError::Over));
     let (_, finished) = watch(old).await;
     assert_eq!(finished.outcome, Outcome::Cancelled);
     assert_eq!(server.requests().len(), 2);

@@ -4,7 +4,10 @@ use crate::*;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use stepwell_core::event::Verification;
-use stepwell_io::{NewRun, RunConfig, RunId, TurnError};
+use stepwell_io::RunId;
+use stepwell_io::config::RunConfig;
+use stepwell_io::host::NewRun;
+use stepwell_io::turn::TurnError;
 use tokio::sync::Barrier;
 
 #[tokio::test]

@@ -6,7 +6,8 @@ use std::fs::OpenOptions;
 use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
-use stepwell_io::{Agent, Tool, ToolContext, provider};
+use stepwell_io::tool::{Tool, ToolContext};
+use stepwell_io::{Agent, provider};
 
 /// Turns side by side, each on a thread of its own.
 const THREADS: u32 = 3;

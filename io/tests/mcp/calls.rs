@@ -5,8 +5,8 @@ use crate::support::*;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use stepwell_core::event::{ContentPart, Source};
-use stepwell_io::ToolSource;
 use stepwell_io::mcp::{McpApproval, McpEvent, McpServerConfig, McpServers};
+use stepwell_io::tool::ToolSource;
 
 pub(crate) async fn each_tool_has_a_name_a_schema_and_hints() {
     let servers = start("plain").await;

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 use stepwell_core::event::{ContentPart, MessageContent};
 use stepwell_io::mcp::{McpConfig, McpEvent, McpEvents, McpOptions, McpServerConfig, McpServers};
-use stepwell_io::{SourcedTool, Tool, ToolAnswer, ToolFailure, ToolInvocation, ToolSource};
+use stepwell_io::tool::{SourcedTool, Tool, ToolAnswer, ToolFailure, ToolInvocation, ToolSource};
 
 /// This program as a server.
 pub(crate) fn child(manner: &str) -> McpServerConfig {

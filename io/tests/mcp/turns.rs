@@ -6,7 +6,9 @@ use crate::support::{options, progress, start, start_with, text, wait_for};
 use futures::StreamExt;
 use serde_json::{Value, json};
 use stepwell_io::mcp::McpServers;
-use stepwell_io::{Agent, AgentBuilder, Outcome, RunEvent, ToolCallStatus};
+use stepwell_io::tool::ToolCallStatus;
+use stepwell_io::turn::{Outcome, RunEvent};
+use stepwell_io::{Agent, AgentBuilder};
 use stepwell_mock_llm::{Hop, MockLlm};
 
 pub(crate) fn agent(model: &MockLlm, servers: &McpServers) -> AgentBuilder {

@@ -9,7 +9,10 @@ use rooms::{Rooms, Says};
 use serde_json::json;
 
 use stepwell_core::run_source::Soliplex;
-use stepwell_io::{Agent, Failure, HttpClient, Outcome, RestError, RestRunSource, RunEvent, Tool};
+use stepwell_io::host::{RestError, RestRunSource};
+use stepwell_io::tool::Tool;
+use stepwell_io::turn::{Failure, Outcome, RunEvent};
+use stepwell_io::{Agent, HttpClient};
 use support::{Chat, IntoChat as _};
 
 /// An agent on a new thread of the room.

@@ -9,9 +9,12 @@ use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
+use stepwell_io::config::Endpoint;
+use stepwell_io::message::{MessageContent, Transcript};
+use stepwell_io::tool::{Tool, ToolContext};
+use stepwell_io::turn::{Finished, RunEvent, Start, TurnEvents};
 use stepwell_io::{
-    Agent, AgentBuilder, Conversation, Endpoint, Error, Finished, MessageContent, Run, RunEvent,
-    RunId, Start, ThreadKey, Tool, ToolContext, Transcript, TurnEvents, WhenBusy, provider,
+    Agent, AgentBuilder, Conversation, Error, Run, RunId, ThreadKey, WhenBusy, provider,
 };
 use stepwell_mock_llm::{Hop, MockLlm, RecordedRequest, Script};
 use tokio::sync::Semaphore;

@@ -2,7 +2,8 @@
 
 use crate::{agent, refuses};
 use std::error::Error as _;
-use stepwell_io::{Error, ErrorKind, Failure};
+use stepwell_io::turn::Failure;
+use stepwell_io::{Error, ErrorKind};
 
 /// Returns the error of a run whose request is refused with this status.
 async fn refused(status: u16) -> Error {

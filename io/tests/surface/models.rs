@@ -1,7 +1,8 @@
 //! Models that cannot be used.
 
 use std::error::Error as _;
-use stepwell_io::{Agent, ErrorKind, ModelError};
+use stepwell_io::config::ModelError;
+use stepwell_io::{Agent, ErrorKind};
 
 #[tokio::test]
 async fn an_unknown_provider_fails_each_run() {

@@ -5,11 +5,12 @@ use serde_json::{Value, json};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use stepwell_io::store::pending;
 use stepwell_io::store::{MemoryStore, Store};
-use stepwell_io::{
-    Agent, AgentBuilder, Conversation, ErrorKind, HttpClient, Pending, PendingKind, Question, Tool,
-    ToolAnswer, ToolContext, Turn, Update, UserAnswer, pending,
+use stepwell_io::tool::{
+    Pending, PendingKind, Question, Tool, ToolAnswer, ToolContext, UserAnswer,
 };
+use stepwell_io::{Agent, AgentBuilder, Conversation, ErrorKind, HttpClient, Turn, Update};
 use stepwell_testing::reply::{call, text};
 
 /// A model that calls this tool, and then repeats the tool's result.

@@ -4,9 +4,9 @@ use crate::{agent, answer, messages};
 use std::error::Error as _;
 use std::io;
 use std::sync::{Arc, Mutex};
-use stepwell_io::{
-    Agent, AgentBuilder, ErrorKind, Failure, HttpClient, OnToolError, Tool, ToolContext,
-};
+use stepwell_io::tool::{Tool, ToolContext};
+use stepwell_io::turn::Failure;
+use stepwell_io::{Agent, AgentBuilder, ErrorKind, HttpClient, OnToolError};
 use stepwell_testing::reply::{call, text};
 
 /// The results that the model was told.

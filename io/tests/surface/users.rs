@@ -7,7 +7,8 @@ use http::Request;
 use std::collections::BTreeSet;
 use std::io;
 use std::sync::{Arc, Mutex};
-use stepwell_io::{HttpClient, ToolContext, tool, tools};
+use stepwell_io::tool::ToolContext;
+use stepwell_io::{HttpClient, tool, tools};
 use stepwell_testing::reply::{call, text};
 use tokio::sync::Barrier;
 

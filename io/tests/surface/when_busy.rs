@@ -4,7 +4,8 @@ use crate::{agent, answer, texts};
 use futures::FutureExt;
 use std::io;
 use std::sync::{Arc, Mutex};
-use stepwell_io::{Conversation, ErrorKind, HttpClient, Run, Tool, WhenBusy};
+use stepwell_io::tool::Tool;
+use stepwell_io::{Conversation, ErrorKind, HttpClient, Run, WhenBusy};
 use stepwell_testing::reply::{call, text};
 use tokio::sync::Semaphore;
 

@@ -3,7 +3,9 @@ use crate::support::{agent_at, endpoint};
 use crate::{lookup, messages, secret_number, start, watch};
 use futures::StreamExt;
 use serde_json::json;
-use stepwell_io::{AgentBuilder, Outcome, ResumeEntry, RunEvent};
+use stepwell_io::AgentBuilder;
+use stepwell_io::message::ResumeEntry;
+use stepwell_io::turn::{Outcome, RunEvent};
 use stepwell_mock_llm::{Hop, MockLlm, Script};
 
 fn agent(server: &MockLlm) -> AgentBuilder {

@@ -3,7 +3,8 @@ use crate::support::IntoChat as _;
 use futures::StreamExt;
 use serde_json::json;
 use std::sync::{Arc, Mutex};
-use stepwell_io::{Event, Outcome, RunEvent, WhenBusy};
+use stepwell_io::WhenBusy;
+use stepwell_io::turn::{Event, Outcome, RunEvent};
 use stepwell_mock_llm::{Delivery, Hop, Script};
 use tokio::sync::{Notify, oneshot};
 

@@ -4,7 +4,7 @@ use crate::support::IntoChat as _;
 use crate::support::{agent_at, endpoint};
 use crate::{lookup, secret_number, start, watch};
 use serde_json::{Value, json};
-use stepwell_io::Outcome;
+use stepwell_io::turn::Outcome;
 use stepwell_mock_llm::{Hop, MockLlm, Script};
 
 fn script() -> Script {

@@ -2,7 +2,9 @@
 
 use crate::support::IntoChat as _;
 use crate::{agent, start, watch};
-use stepwell_io::{ContextOverflow, Failure, Message, Outcome, RunEvent, Transcript, Trimmed};
+use stepwell_io::config::{ContextOverflow, Trimmed};
+use stepwell_io::message::{Message, Transcript};
+use stepwell_io::turn::{Failure, Outcome, RunEvent};
 use stepwell_mock_llm::{Hop, Script};
 
 fn history() -> Transcript {

@@ -6,7 +6,8 @@ use crate::support::IntoChat as _;
 use serde_json::json;
 use std::sync::{Arc, Mutex};
 use stepwell_core::journal::Journal;
-use stepwell_io::{Agent, Event, Outcome, RunEvent, RunId, provider};
+use stepwell_io::turn::{Event, Outcome, RunEvent};
+use stepwell_io::{Agent, RunId, provider};
 use stepwell_mock_llm::{Dialect, Hop, Script};
 
 /// Words of the conversation, which a redacted journal must not have.
@@ -23,7 +24,7 @@ fn script() -> Script {
         .hop(Hop::new().text("Alexandra has 42, Bartholomew has 7."))
 }
 
-async fn lookup(call: stepwell_io::ToolContext) -> Result<String, String> {
+async fn lookup(call: stepwell_io::tool::ToolContext) -> Result<String, String> {
     match call.arguments.value["name"].as_str() {
         Some("alexandra") => Ok("42".to_owned()),
         Some("bartholomew") => Ok("7".to_owned()),

@@ -6,7 +6,7 @@ use serde_json::json;
 use stepwell_core::dialect::ApiErrorKind;
 use stepwell_core::event::Event;
 use stepwell_core::run::Deadline;
-use stepwell_io::{Failure, Outcome, RunEvent};
+use stepwell_io::turn::{Failure, Outcome, RunEvent};
 use stepwell_mock_llm::{Hop, MockLlm, Script};
 
 fn failure(outcome: &Outcome) -> &Failure {
@@ -20,7 +20,7 @@ fn is_text(event: &RunEvent) -> bool {
     matches!(event, RunEvent::AgUi(Event::TextMessageContent(_)))
 }
 
-async fn ask(server: &MockLlm) -> (Vec<RunEvent>, stepwell_io::Finished) {
+async fn ask(server: &MockLlm) -> (Vec<RunEvent>, stepwell_io::turn::Finished) {
     let agent = agent(server).tool(secret_number(), lookup).chat();
     watch(agent.send("Hello")).await
 }

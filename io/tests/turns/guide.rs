@@ -7,7 +7,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::error::Error;
 use std::time::Duration;
-use stepwell_io::{Agent, Endpoint, Tool, tool, tools};
+use stepwell_io::config::Endpoint;
+use stepwell_io::tool::Tool;
+use stepwell_io::{Agent, tool, tools};
 use stepwell_mock_llm::{Hop, MockLlm, Script};
 
 #[derive(Serialize)]

@@ -9,10 +9,14 @@ use std::convert::Infallible;
 use std::error::Error as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use stepwell_io::{
-    BuildError, ErrorKind, Hook, HookAnswer, HookHandler, HookMoment, HookSubject, HookedAnswer,
-    HookedRequest, HookedResult, Message, Outcome, RunEvent, Tool, ToolContext, ToolInvocation,
+use stepwell_io::hook::{
+    Hook, HookAnswer, HookHandler, HookMoment, HookSubject, HookedAnswer, HookedRequest,
+    HookedResult,
 };
+use stepwell_io::message::Message;
+use stepwell_io::tool::{Tool, ToolContext, ToolInvocation};
+use stepwell_io::turn::{Outcome, RunEvent};
+use stepwell_io::{BuildError, ErrorKind};
 use stepwell_mock_llm::{Hop, Script};
 
 fn calls() -> Hop {

@@ -6,7 +6,9 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use stepwell_core::journal::{Journal, JournalEnd};
 use stepwell_core::run::Outcome;
-use stepwell_io::{Message, RunId, Start};
+use stepwell_io::RunId;
+use stepwell_io::message::Message;
+use stepwell_io::turn::Start;
 use stepwell_mock_llm::Script;
 
 type Journals = Arc<Mutex<BTreeMap<String, String>>>;
@@ -62,7 +64,7 @@ async fn a_cancelled_turn_has_its_journal_too() {
         .chat();
     let mut turn = agent.send("What are the numbers?");
     while let Some(event) = futures::StreamExt::next(&mut turn).await {
-        if let stepwell_io::RunEvent::ToolCallUpdate(_) = event {
+        if let stepwell_io::turn::RunEvent::ToolCallUpdate(_) = event {
             turn.cancel();
         }
     }

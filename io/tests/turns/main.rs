@@ -21,7 +21,7 @@ mod typed_tools;
 mod without_network;
 
 use serde_json::json;
-use stepwell_io::Tool;
+use stepwell_io::tool::Tool;
 use support::{agent, messages, start, watch};
 
 fn secret_number() -> Tool {
@@ -32,7 +32,7 @@ fn secret_number() -> Tool {
     }))
 }
 
-async fn lookup(call: stepwell_io::ToolContext) -> Result<String, String> {
+async fn lookup(call: stepwell_io::tool::ToolContext) -> Result<String, String> {
     match call.arguments.value["name"].as_str() {
         Some("alice") => Ok("42".to_owned()),
         Some("bob") => Ok("7".to_owned()),

@@ -6,11 +6,12 @@ use serde_json::json;
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use stepwell_io::ErrorKind;
+use stepwell_io::config::InstructionsRequest;
+use stepwell_io::credentials::{Authorization, CredentialRequest};
 use stepwell_io::store::MemoryStore;
-use stepwell_io::{
-    Authorization, CredentialRequest, ErrorKind, Failure, InstructionsRequest, Outcome, Tool,
-    ToolContext,
-};
+use stepwell_io::tool::{Tool, ToolContext};
+use stepwell_io::turn::{Failure, Outcome};
 use stepwell_mock_llm::{Hop, MockLlm, Script};
 
 async fn yes() -> MockLlm {
@@ -108,7 +109,7 @@ async fn a_revived_turn_keeps_options_and_reports_missing_code() {
     };
     let first = make();
     let deferred =
-        |_: ToolContext| async { Ok::<_, Infallible>(stepwell_io::ToolAnswer::Deferred) };
+        |_: ToolContext| async { Ok::<_, Infallible>(stepwell_io::tool::ToolAnswer::Deferred) };
     let turn = first
         .run("Hello")
         .instructions("Be brief.")

@@ -2,7 +2,8 @@ use super::{lookup, secret_number, start, watch};
 use crate::support::IntoChat as _;
 use serde_json::{Value, json};
 use std::time::Duration;
-use stepwell_io::{Agent, AgentBuilder, Outcome, provider};
+use stepwell_io::turn::Outcome;
+use stepwell_io::{Agent, AgentBuilder, provider};
 use stepwell_mock_llm::{Hop, MockLlm, Script};
 
 /// An agent on the mock's Responses endpoint.

@@ -6,10 +6,11 @@ use serde_json::json;
 use std::convert::Infallible;
 use std::error::Error;
 use std::time::Duration;
-use stepwell_io::{
-    Agent, Event, Outcome, Question, QuestionError, RunEvent, Tool, ToolContext, ToolFailureKind,
-    ToolInvocation, UserAnswer,
+use stepwell_io::Agent;
+use stepwell_io::tool::{
+    Question, QuestionError, Tool, ToolContext, ToolFailureKind, ToolInvocation, UserAnswer,
 };
+use stepwell_io::turn::{Event, Outcome, RunEvent};
 use stepwell_mock_llm::{Hop, Script};
 
 /// The model calls `ship` once and then reports that it is done, twice.

@@ -3,9 +3,9 @@ use crate::support::IntoChat as _;
 use serde_json::json;
 use std::convert::Infallible;
 use std::sync::Arc;
-use stepwell_io::{
-    Decision, ErrorKind, Event, Outcome, RunEvent, Tool, ToolCallStatus, ToolFailureKind, TurnLimit,
-};
+use stepwell_io::ErrorKind;
+use stepwell_io::tool::{Decision, Tool, ToolCallStatus, ToolFailureKind};
+use stepwell_io::turn::{Event, Outcome, RunEvent, TurnLimit};
 use stepwell_mock_llm::{Hop, Script};
 use tokio::sync::Barrier;
 

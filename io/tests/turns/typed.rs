@@ -4,7 +4,9 @@ use crate::support::IntoChat as _;
 use crate::{agent, start, watch};
 use serde_json::{Value, json};
 use std::sync::Arc;
-use stepwell_io::{Failure, Message, Outcome, OutputType, RunEvent};
+use stepwell_io::message::Message;
+use stepwell_io::output::OutputType;
+use stepwell_io::turn::{Failure, Outcome, RunEvent};
 use stepwell_mock_llm::{Hop, Script};
 
 fn trip() -> OutputType {

@@ -5,7 +5,8 @@ use crate::support::IntoChat as _;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use stepwell_io::{ErrorKind, Update, output_type};
+use stepwell_io::output::output_type;
+use stepwell_io::{ErrorKind, Update};
 use stepwell_mock_llm::{Hop, MockLlm, Script};
 
 /// A journey.
@@ -123,8 +124,9 @@ async fn what_streams_of_the_answer_grows_into_it() {
 
 #[test]
 fn a_type_without_a_plain_name_has_one_for_the_model() {
-    let name =
-        |output: Result<stepwell_io::OutputType, _>| output.expect("a schema").name().to_owned();
+    let name = |output: Result<stepwell_io::output::OutputType, _>| {
+        output.expect("a schema").name().to_owned()
+    };
     assert_eq!(name(output_type::<Trip>()), "Trip");
     assert_eq!(name(output_type::<Vec<Trip>>()), "Array_of_Trip");
     assert_eq!(

@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::convert::Infallible;
 use std::time::Duration;
-use stepwell_io::{
-    AgentBuilder, Outcome, Tool, ToolAnswer, ToolError, ToolFunction, ToolOutput, tool, tools,
-};
+use stepwell_io::tool::{Tool, ToolAnswer, ToolError, ToolFunction, ToolOutput};
+use stepwell_io::turn::Outcome;
+use stepwell_io::{AgentBuilder, tool, tools};
 use stepwell_mock_llm::{Hop, Script};
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -105,7 +105,7 @@ async fn shown(
         .hop(Hop::new().tool_call(name, arguments))
         .hop(Hop::new().text("I see."));
     let server = start(script).await;
-    let allow = |_| async { stepwell_io::Decision::Granted };
+    let allow = |_| async { stepwell_io::tool::Decision::Granted };
     let agent = setup(agent(&server)).approver(allow).chat();
     let (_, finished) = watch(agent.send("Go on")).await;
     assert_eq!(finished.outcome, Outcome::Success);

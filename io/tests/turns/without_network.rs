@@ -8,7 +8,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use stepwell_core::dialect::{Dialect, Endpoint};
-use stepwell_io::{Agent, HttpClient, Tool};
+use stepwell_io::tool::Tool;
+use stepwell_io::{Agent, HttpClient};
 use stepwell_testing::reply::{body, call, media_type, text};
 
 const DIALECT: Dialect = Dialect::OpenAiChat;

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use stepwell_core::ToolCallId;
 use stepwell_core::event::ResumeEntry;
-use stepwell_io::{AgentBuilder, ToolResult};
+use stepwell_io::AgentBuilder;
+use stepwell_io::tool::ToolResult;
 use tokio::sync::oneshot;
 
 /// A command to a turn under way.

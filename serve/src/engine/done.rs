@@ -6,8 +6,8 @@ use crate::turn::event_writer;
 use std::sync::Arc;
 use stepwell_core::ToolCallId;
 use stepwell_core::run::BlockContent;
-use stepwell_io::ToolResult;
 use stepwell_io::store::{Store, TurnKey};
+use stepwell_io::tool::ToolResult;
 use tokio_util::sync::CancellationToken;
 
 /// Returns whether the effects of a command are in the store: it was handled before, and only the reply is lost.

@@ -49,8 +49,8 @@ use std::fmt::Debug;
 use std::time::Duration;
 use stepwell_core::ToolCallId;
 use stepwell_core::event::ResumeEntry;
-use stepwell_io::ToolResult;
 use stepwell_io::store::{Generation, StoreError, TurnKey, Unfinished};
+use stepwell_io::tool::ToolResult;
 use tokio::sync::watch;
 
 /// Decides where turns are driven. All that a host does with a turn is the same behind each engine.

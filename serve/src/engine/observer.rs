@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 use stepwell_core::event::Event;
-use stepwell_io::JournalSink;
+use stepwell_io::host::JournalSink;
 use stepwell_io::store::TurnKey;
 
 /// Observes the runs that are driven here: for metrics.

@@ -11,8 +11,9 @@ use stepwell_core::event::{
 use stepwell_core::run::BlockContent;
 use stepwell_core::session::{MessageBuilder, SessionError, Turn};
 use stepwell_core::{MessageId, ToolCallId};
+use stepwell_io::RunId;
 use stepwell_io::store::TurnKey;
-use stepwell_io::{RunId, ToolRegistry};
+use stepwell_io::tool::ToolRegistry;
 
 /// An item that has begun, and not ended.
 struct OpenItem<'a> {

@@ -5,7 +5,8 @@ use crate::turn::shared_state::CHANGE_STATE;
 use std::error::Error as _;
 use stepwell_core::event::ToolDefinition;
 use stepwell_core::tool::ToolError;
-use stepwell_io::{Agent, AgentBuilder, BuildError, Tool, ToolAnswer, ToolRegistry};
+use stepwell_io::tool::{Tool, ToolAnswer, ToolRegistry};
+use stepwell_io::{Agent, AgentBuilder, BuildError};
 
 /// The most tools of a client's. A few bytes of a body may become a hundred times as many in memory: each tool has a
 /// compiled schema.

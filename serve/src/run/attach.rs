@@ -12,8 +12,9 @@ use stepwell_core::dialect::ClientVersion;
 use stepwell_core::event::{Common, Event};
 use stepwell_core::registry::ThreadKey;
 use stepwell_core::session::SessionError;
+use stepwell_io::RunId;
 use stepwell_io::store::{StoreError, TurnKey};
-use stepwell_io::{RunId, ToolRegistry};
+use stepwell_io::tool::ToolRegistry;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 

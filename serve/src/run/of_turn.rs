@@ -13,7 +13,8 @@ use stepwell_core::dialect::ClientVersion;
 use stepwell_core::event::{
     Interrupt, PROTOCOL_VERSION, RunAgentInput, RunOutcome, RunStarted, TokenUsage,
 };
-use stepwell_io::{Event, RunEvent, ToolCallStatus, TurnEvents, TurnHandle};
+use stepwell_io::tool::ToolCallStatus;
+use stepwell_io::turn::{Event, RunEvent, TurnEvents, TurnHandle};
 
 /// A turn that the app has begun itself as one complete run, from `RUN_STARTED` to its end: for a handler of the app's
 /// own. `input` is the client's request; without it the run uses the ids of the turn. Dropping the stream stops the
@@ -26,7 +27,7 @@ use stepwell_io::{Event, RunEvent, ToolCallStatus, TurnEvents, TurnHandle};
 /// # Panics
 /// Outside of a tokio runtime.
 ///
-/// [`Start::resume`]: stepwell_io::Start::resume
+/// [`Start::resume`]: stepwell_io::turn::Start::resume
 #[must_use]
 pub fn run_of(
     turn: impl Into<TurnEvents>,

@@ -10,7 +10,8 @@ use std::sync::Arc;
 use stepwell_core::dialect::{ClientVersion, Dialect};
 use stepwell_core::event::{Message, ResumeEntry, RunAgentInput, ToolMessage};
 use stepwell_core::{MessageId, ToolCallId};
-use stepwell_io::{AgentBuilder, RunId, ToolFailure, ToolOutput, ToolResult};
+use stepwell_io::tool::{ToolFailure, ToolOutput, ToolResult};
+use stepwell_io::{AgentBuilder, RunId};
 
 /// A run that can begin, or continue a turn that waits.
 #[derive(Debug)]

@@ -6,7 +6,8 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use stepwell_core::ToolCallId;
 use stepwell_core::dialect::ClientVersion;
-use stepwell_io::{Event, ToolCallStatus};
+use stepwell_io::tool::ToolCallStatus;
+use stepwell_io::turn::Event;
 
 /// The writer of a run's events. A client that reads slowly delays the run.
 #[derive(Debug)]

@@ -4,7 +4,9 @@ use crate::request::client_tools::{UnusableTools, build, offer};
 use crate::turn::shared_state::{CHANGE_STATE, offered_by};
 use stepwell_core::event::ToolDefinition;
 use stepwell_core::run::TextOptions;
-use stepwell_io::{Agent, AgentBuilder, Endpoint, ToolRegistry};
+use stepwell_io::config::Endpoint;
+use stepwell_io::tool::ToolRegistry;
+use stepwell_io::{Agent, AgentBuilder};
 
 /// The most bytes of a client's tools, as JSON: they are written with each part of the turn.
 const MOST_STORED: usize = 256 << 10;

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use stepwell_core::ToolCallId;
 use stepwell_core::event::{Interrupt, ResumeEntry, ResumeStatus};
 use stepwell_core::run::{self, UserAnswer};
-use stepwell_io::{Decision, ToolRegistry};
+use stepwell_io::tool::{Decision, ToolRegistry};
 use time::OffsetDateTime;
 
 /// One question.

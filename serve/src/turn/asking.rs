@@ -4,7 +4,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::{Map, Value, json};
 use stepwell_core::run::{EffectId, Question, UserAnswer};
-use stepwell_io::{Answerer, Approver, Decision, ToolInvocation};
+use stepwell_io::tool::{Answerer, Approver, Decision, ToolInvocation};
 use tokio::sync::{mpsc, oneshot};
 
 /// A question, and the receiver of its answer. The type is small, since each run has a queue with room for many.

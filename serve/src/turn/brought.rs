@@ -6,7 +6,8 @@ use serde_json::{Map, Value};
 use std::sync::Arc;
 use stepwell_core::event::{Context, ResumeEntry, ToolDefinition};
 use stepwell_core::{MessageId, ToolCallId};
-use stepwell_io::{RunId, ToolResult};
+use stepwell_io::RunId;
+use stepwell_io::tool::ToolResult;
 
 /// The data that a client brought to a turn.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use stepwell_core::ToolCallId;
 use stepwell_core::event::{Event, Message};
-use stepwell_io::{ToolCallUpdate, ToolRegistry};
+use stepwell_io::tool::ToolRegistry;
+use stepwell_io::turn::ToolCallUpdate;
 
 /// The arguments of the turn's calls, as the model wrote them.
 #[derive(Debug, Default)]
@@ -53,7 +54,7 @@ mod tests {
     use super::*;
     use serde_json::{Value, json};
     use stepwell_core::CallKey;
-    use stepwell_io::{Tool, ToolCallStatus};
+    use stepwell_io::tool::{Tool, ToolCallStatus};
 
     fn label(events: Value) -> String {
         let weather = Tool::new("weather", "The weather in a city.")

@@ -9,7 +9,7 @@ use stepwell_core::event::{
     Common, Custom, RunAgentInput, RunError, RunFinished, RunOutcome, TokenUsage,
 };
 use stepwell_core::run::{ToolProgress, TurnStatus};
-use stepwell_io::{Event, Outcome};
+use stepwell_io::turn::{Event, Outcome};
 
 /// The event that reports, before the end, why the answer is incomplete.
 pub(crate) const ANSWER_INCOMPLETE: &str = "answer_incomplete";
@@ -213,7 +213,8 @@ mod tests {
     use super::*;
     use stepwell_core::dialect::ApiError;
     use stepwell_core::run::{Incomplete, TurnLimit};
-    use stepwell_io::{Failure, provider};
+    use stepwell_io::provider;
+    use stepwell_io::turn::Failure;
 
     fn endpoint() -> Endpoint {
         let provider = provider::find("openai").expect("a provider");

@@ -1,7 +1,7 @@
 //! What the client learns of a failure.
 
 use stepwell_core::dialect::{ApiErrorKind, Endpoint};
-use stepwell_io::Failure;
+use stepwell_io::turn::Failure;
 
 /// Returns what the client is sent for a failure: a code, and a sentence of the server's own. A provider's error message may
 /// hold addresses, keys and other people's texts.

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use stepwell_core::event::{Interrupt, ResumeEntry, ResumeStatus};
 use stepwell_core::run::{Question, UserAnswer};
-use stepwell_io::{Decision, ToolInvocation, ToolRegistry};
+use stepwell_io::tool::{Decision, ToolInvocation, ToolRegistry};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
@@ -160,7 +160,7 @@ pub(crate) fn tool_answer(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use stepwell_io::Tool;
+    use stepwell_io::tool::Tool;
 
     fn tools() -> ToolRegistry {
         let tool = Tool::new("send", "Sends.").parameters(json!({

@@ -1,6 +1,6 @@
 //! The models that a server offers: the one that answers, and those that a turn may ask for in its place.
 
-use stepwell_io::Endpoint;
+use stepwell_io::config::Endpoint;
 
 /// Returns the name of a model for clients: with its provider.
 pub fn name(endpoint: &Endpoint) -> String {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use stepwell_core::event::{Interrupt, ResumeEntry, ResumeStatus};
 use stepwell_core::run::{EffectId, UserAnswer};
 use stepwell_core::{CallKey, ToolCallId};
-use stepwell_io::{Decision, ToolInvocation, ToolRegistry};
+use stepwell_io::tool::{Decision, ToolInvocation, ToolRegistry};
 use time::OffsetDateTime;
 use tokio::sync::oneshot;
 use tokio::time::Instant;

@@ -5,7 +5,8 @@ use stepwell_core::event::{ToolCallResult, ToolRole};
 use stepwell_core::run::ToolCallUpdate;
 use stepwell_core::transcript::{LiveCall, shown_result};
 use stepwell_core::{CallKey, MessageId, ToolCallId};
-use stepwell_io::{Decision, Event, ToolCallStatus};
+use stepwell_io::tool::{Decision, ToolCallStatus};
+use stepwell_io::turn::Event;
 
 /// The calls of one turn.
 #[derive(Debug)]
@@ -134,7 +135,7 @@ impl Rounds {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use stepwell_io::{ToolFailure, ToolFailureKind};
+    use stepwell_io::tool::{ToolFailure, ToolFailureKind};
 
     fn call(id: &str, index: u32, status: ToolCallStatus) -> LiveCall {
         LiveCall {

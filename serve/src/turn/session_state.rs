@@ -11,7 +11,7 @@ use stepwell_core::run::BlockContent;
 use stepwell_core::session::Turn;
 use stepwell_core::tool::parse_arguments;
 use stepwell_io::store::{Store, TurnKey};
-use stepwell_io::{ToolContext, ToolHandler, ToolInvocation};
+use stepwell_io::tool::{ToolContext, ToolHandler, ToolInvocation};
 use tokio::sync::OnceCell;
 
 /// Returns the handler for the calls of [`CHANGE_STATE`] in a turn. The state is read when the first of them comes.

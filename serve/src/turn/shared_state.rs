@@ -5,7 +5,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use stepwell_core::CallKey;
 use stepwell_core::event::{EventRef, StateDelta, StateSnapshot};
 use stepwell_core::transcript::Applied;
-use stepwell_io::{AgentBuilder, Event, Tool, ToolInvocation, Transcript};
+use stepwell_io::AgentBuilder;
+use stepwell_io::message::Transcript;
+use stepwell_io::tool::{Tool, ToolInvocation};
+use stepwell_io::turn::Event;
 
 /// The tool's name.
 pub const CHANGE_STATE: &str = "change_state";

@@ -3,8 +3,8 @@
 use crate::turn::event_writer::EventWriter;
 use crate::turn::store_trouble::StoreTrouble;
 use std::time::Duration;
-use stepwell_io::TurnHandle;
 use stepwell_io::store::StoreError;
+use stepwell_io::turn::TurnHandle;
 use tokio::sync::watch;
 use tokio::time::Instant;
 

@@ -11,7 +11,8 @@ use stepwell_core::event::{
     made_media,
 };
 use stepwell_core::{MessageId, ToolCallId};
-use stepwell_io::{Event, ToolCallStatus};
+use stepwell_io::tool::ToolCallStatus;
+use stepwell_io::turn::Event;
 
 /// Writes the AG-UI events of one run as the parts of a UI message stream, of version 1 as the AI SDK 6 and 7 read it:
 /// one frame of server-sent events for each part, and `[DONE]` after the last.

@@ -7,7 +7,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use stepwell_core::ThreadId;
 use stepwell_core::event::{MEDIA_ACTIVITY, RunAgentInput};
-use stepwell_io::{Message, ResumeEntry, RunId};
+use stepwell_io::RunId;
+use stepwell_io::message::{Message, ResumeEntry};
 use uuid::Uuid;
 
 /// A request of the AI SDK's `DefaultChatTransport`, as a run: the chat is the thread, the UI messages are the history.

@@ -8,7 +8,8 @@ use crate::wire::format::Format;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use stepwell_core::ToolCallId;
-use stepwell_io::{Event, ToolCallStatus};
+use stepwell_io::tool::ToolCallStatus;
+use stepwell_io::turn::Event;
 use tokio::sync::Notify;
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 

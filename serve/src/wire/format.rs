@@ -1,6 +1,7 @@
 use crate::ui_message::UiMessageEncoder;
 use stepwell_core::ToolCallId;
-use stepwell_io::{Event, ToolCallStatus};
+use stepwell_io::tool::ToolCallStatus;
+use stepwell_io::turn::Event;
 
 /// The format of a run's events.
 #[derive(Debug)]

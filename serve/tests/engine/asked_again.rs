@@ -11,7 +11,7 @@ use std::time::Duration;
 use stepwell_core::event::ResumeEntry;
 use stepwell_core::run::Question;
 use stepwell_io::store::{MemoryStore, Store, TurnKey};
-use stepwell_io::{Tool, ToolContext};
+use stepwell_io::tool::{Tool, ToolContext};
 use stepwell_mock_llm::MockLlm;
 
 /// A tool that asks, and what runs it.

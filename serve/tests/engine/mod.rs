@@ -22,10 +22,11 @@ use stepwell_core::event::{Message, RunStarted, ToolDefinition};
 use stepwell_core::run::{BlockContent, Outcome, TurnStatus};
 use stepwell_core::session::Turn;
 use stepwell_core::{Timestamp, ToolCallId};
+use stepwell_io::AgentBuilder;
 use stepwell_io::store::{
     Generation, MemoryStore, PersistBatch, Store, StoreError, StoreFuture, StoreLayer, TurnKey,
 };
-use stepwell_io::{AgentBuilder, StoredTurn};
+use stepwell_io::turn::StoredTurn;
 use stepwell_mock_llm::MockLlm;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;

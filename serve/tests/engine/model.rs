@@ -3,7 +3,8 @@
 use std::future::ready;
 use stepwell_core::run::TextOptions;
 use stepwell_demo::secret_numbers::{SecretNumbers, get_tool, set_tool};
-use stepwell_io::{Agent, AgentBuilder, ToolContext, provider};
+use stepwell_io::tool::ToolContext;
+use stepwell_io::{Agent, AgentBuilder, provider};
 use stepwell_mock_llm::{MockLlm, Script};
 
 const SCENES: &str = include_str!("../../../host/src/serve/scenes.json");

@@ -1,7 +1,8 @@
 //! What is streamed to chats.
 
 use serde_json::{Value, json};
-use stepwell_io::{Event, ToolCallStatus};
+use stepwell_io::tool::ToolCallStatus;
+use stepwell_io::turn::Event;
 use stepwell_serve::UiMessageEncoder;
 
 /// The parts that come of these events, and the last frame.

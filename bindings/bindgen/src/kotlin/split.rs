@@ -32,11 +32,7 @@ pub(super) fn files(text: &str) -> anyhow::Result<Files> {
         )
     };
     let mut files = Files {
-        public: header(
-            "dev.stepwell",
-            INSIDES,
-            "@file:JvmName(\"Stepwell\")\n",
-        ),
+        public: header("dev.stepwell", INSIDES, "@file:JvmName(\"Stepwell\")\n"),
         insides: header(INSIDES, "dev.stepwell", ""),
     };
     let starts: Vec<_> = (0..body.len())

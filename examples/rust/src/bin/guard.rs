@@ -1,5 +1,7 @@
 //! A guard: it refuses a call, and an answer; with a base URL as the argument.
-use stepwell_io::{Agent, Hook, HookAnswer, HookedAnswer, Model, ToolInvocation, tool, tools};
+use stepwell_io::hook::{Hook, HookAnswer, HookedAnswer};
+use stepwell_io::tool::ToolInvocation;
+use stepwell_io::{Agent, Model, tool, tools};
 
 /// The secret number of a person.
 #[tool]

@@ -1,6 +1,7 @@
 //! An axum app with an agent, for AG-UI clients and chats of the AI SDK: `serve 127.0.0.1:8080 MODEL_URL`.
 use serde_json::json;
-use stepwell_io::{Agent, Model, Tool};
+use stepwell_io::tool::Tool;
+use stepwell_io::{Agent, Model};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {

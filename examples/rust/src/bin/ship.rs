@@ -1,5 +1,6 @@
 //! A tool that says how far it is, and asks the user: with the key in OPENAI_API_KEY, or with a base URL as the argument.
-use stepwell_io::{Agent, Model, Tool, ToolContext, UserAnswer};
+use stepwell_io::tool::{Tool, ToolContext, UserAnswer};
+use stepwell_io::{Agent, Model};
 
 async fn ship(call: ToolContext<String>) -> Result<String, Box<dyn std::error::Error>> {
     call.report(0.5, "packed");

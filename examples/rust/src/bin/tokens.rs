@@ -1,5 +1,6 @@
 //! A key that expires, and a turn that is otherwise than its agent: with a base URL as the argument.
-use stepwell_io::{Agent, CredentialRequest, Model};
+use stepwell_io::credentials::CredentialRequest;
+use stepwell_io::{Agent, Model};
 
 /// Stands for the app's own way to a token: from its cache, or anew.
 async fn token(request: CredentialRequest) -> Result<String, std::io::Error> {

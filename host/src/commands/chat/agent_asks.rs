@@ -5,7 +5,8 @@ use super::prompt::Prompt;
 use serde_json::{Value, json};
 use stepwell_demo::terminal::{Shown, revealed};
 use stepwell_demo::{Failure, one_line};
-use stepwell_io::{Interrupt, Question, ResumeEntry, ResumeStatus};
+use stepwell_io::message::{Interrupt, ResumeEntry, ResumeStatus};
+use stepwell_io::tool::Question;
 
 /// The number of times that an agent may ask in a pipe before its turn is cancelled.
 const MAX_REFUSALS: u32 = 1;

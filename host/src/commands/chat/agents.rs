@@ -10,9 +10,11 @@ use crate::tools::{calculator, clock};
 use std::sync::Arc;
 use std::time::Duration;
 use stepwell_demo::{Failure, catalog};
+use stepwell_io::config::TextOptions;
 use stepwell_io::mcp::McpServers;
 use stepwell_io::store::Store;
-use stepwell_io::{Agent, HttpClient, TextOptions, ToolSource};
+use stepwell_io::tool::ToolSource;
+use stepwell_io::{Agent, HttpClient};
 use stepwell_mock_llm::MockLlm;
 
 /// The delay between two deltas of the scripted model for a user who watches.

@@ -1,5 +1,5 @@
 use std::sync::{Arc, Mutex, PoisonError};
-use stepwell_io::{SourcedTool, ToolSource};
+use stepwell_io::tool::{SourcedTool, ToolSource};
 
 /// The tools of a source, of which some need the user's approval.
 pub(super) struct AskBefore<S> {

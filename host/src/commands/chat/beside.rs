@@ -8,7 +8,7 @@ use std::future::pending;
 use stepwell_demo::terminal::Shown;
 use stepwell_demo::{Beside, Failure};
 use stepwell_io::mcp::{McpEvent, McpEvents};
-use stepwell_io::{Interrupt, ResumeEntry};
+use stepwell_io::message::{Interrupt, ResumeEntry};
 
 pub(super) struct BesideChat<'a> {
     /// The events of MCP servers.

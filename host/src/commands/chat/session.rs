@@ -11,7 +11,8 @@ use stepwell_core::{RunId, ThreadId, Timestamp};
 use stepwell_demo::Failure;
 use stepwell_demo::terminal::Shown;
 use stepwell_io::store::{Store, StoreError, ThreadQuery, ThreadRecord, TurnKey, Unfinished};
-use stepwell_io::{Agent, TurnEvents, WhenBusy};
+use stepwell_io::turn::TurnEvents;
+use stepwell_io::{Agent, WhenBusy};
 use time::OffsetDateTime;
 use uuid::Uuid;
 

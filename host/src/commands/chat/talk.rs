@@ -11,8 +11,9 @@ use std::path::PathBuf;
 use std::time::Instant;
 use stepwell_demo::terminal::{Shown, Summary};
 use stepwell_demo::{Failure, follow_with, one_line, problem};
+use stepwell_io::Agent;
 use stepwell_io::mcp::McpEvents;
-use stepwell_io::{Agent, Outcome, TurnEvents};
+use stepwell_io::turn::{Outcome, TurnEvents};
 
 /// The words to which the scripted model has different answers.
 const SCENES: &str = "hello, think, table, slow, change, missing, fail, refuse, wait";

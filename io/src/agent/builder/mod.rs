@@ -295,7 +295,7 @@ impl<D, T> AgentBuilder<D, T> {
 
     /// Makes the turns wait for their [store](Self::store) however long it is full, read-only or unreachable: no write
     /// fails for that, and nothing is lost. The app limits the wait, by
-    /// [`TurnHandle::store_trouble`](crate::TurnHandle::store_trouble) and [`cancel`](crate::TurnHandle::cancel). A
+    /// [`TurnHandle::store_trouble`](crate::turn::TurnHandle::store_trouble) and [`cancel`](crate::turn::TurnHandle::cancel). A
     /// turn still does not begin while the store cannot take it.
     #[must_use]
     pub fn wait_for_store(self) -> Self {

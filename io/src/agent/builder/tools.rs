@@ -12,7 +12,7 @@ use stepwell_core::tool::{Tool, ToolError};
 
 impl<D: Send + Sync + 'static, T> AgentBuilder<D, T> {
     /// Adds a tool and its code: an async closure from a [`ToolContext`], which holds the call, to an
-    /// [answer](IntoToolAnswer), or to [`ToolAnswer::Deferred`](crate::ToolAnswer::Deferred) if the result comes later.
+    /// [answer](IntoToolAnswer), or to [`ToolAnswer::Deferred`](crate::tool::ToolAnswer::Deferred) if the result comes later.
     #[must_use]
     pub fn tool<F, Fut>(self, tool: Tool, handler: F) -> Self
     where
@@ -60,7 +60,7 @@ impl<D: Send + Sync + 'static, T> AgentBuilder<D, T> {
     /// ```
     /// # use stepwell_io::{Agent, provider};
     /// use std::convert::Infallible;
-    /// use stepwell_io::{Tool, ToolContext};
+    /// use stepwell_io::tool::{Tool, ToolContext};
     /// # let endpoint = provider::find("openai-compatible")?.endpoint(None, "m", Some("http://localhost/v1"), None)?;
     /// let of_nobody = |_: ToolContext| async { Err::<String, _>("nobody has signed in") };
     /// let base = Agent::builder(endpoint).tool(Tool::new("who_am_i", "The user's name."), of_nobody);
@@ -96,7 +96,7 @@ impl<D: Send + Sync + 'static, T> AgentBuilder<D, T> {
     ///
     /// ```
     /// # use stepwell_io::{Agent, provider};
-    /// use stepwell_io::{Decision, Tool, ToolContext, ToolInvocation};
+    /// use stepwell_io::tool::{Decision, Tool, ToolContext, ToolInvocation};
     /// # async fn confirm(_: String) -> bool { true }
     /// # async fn send_mail(_: ToolContext) -> Result<&'static str, String> { Ok("sent") }
     /// # let endpoint = provider::find("openai-compatible")?.endpoint(None, "m", Some("http://localhost/v1"), None)?;
@@ -123,7 +123,7 @@ impl<D: Send + Sync + 'static, T> AgentBuilder<D, T> {
     ///
     /// ```
     /// # use stepwell_io::{Agent, provider};
-    /// use stepwell_io::{Question, ToolInvocation, UserAnswer};
+    /// use stepwell_io::tool::{Question, ToolInvocation, UserAnswer};
     /// # async fn input(_: String) -> Option<String> { None }
     /// # let endpoint = provider::find("openai-compatible")?.endpoint(None, "m", Some("http://localhost/v1"), None)?;
     /// let agent = Agent::builder(endpoint)
@@ -155,7 +155,8 @@ impl<D: Send + Sync + 'static, T> AgentBuilder<D, T> {
     /// type than the tools need does not compile:
     ///
     /// ```compile_fail,E0308
-    /// # use stepwell_io::{Agent, Model, Tool, ToolContext};
+    /// # use stepwell_io::tool::{Tool, ToolContext};
+    /// # use stepwell_io::{Agent, Model};
     /// let greet = |call: ToolContext<String>| async move { format!("Hello, {}", call.deps()) };
     /// let agent = Agent::builder(Model::openai("gpt-5-mini")).tool(Tool::new("greet", "Greets."), greet).deps(42);
     /// ```

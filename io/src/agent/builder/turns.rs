@@ -20,7 +20,8 @@ impl<D, T> AgentBuilder<D, T> {
     ///
     /// ```
     /// # use stepwell_io::{Agent, provider};
-    /// use stepwell_io::{ContextOverflow, Message};
+    /// use stepwell_io::config::ContextOverflow;
+    /// use stepwell_io::message::Message;
     /// # let endpoint = provider::find("openai-compatible")?.endpoint(None, "m", Some("http://localhost/v1"), None)?;
     /// let agent = Agent::builder(endpoint)
     ///     .configure(|config| config.context_guard.window = Some(32_000))
@@ -45,13 +46,14 @@ impl<D, T> AgentBuilder<D, T> {
     }
 
     /// Sets the source of the hops' runs, for a backend that creates each run before its stream is opened: an async
-    /// closure from a [`NewRun`](crate::NewRun) to the run's id, or a [`RestRunSource`](crate::RestRunSource). Without
+    /// closure from a [`NewRun`](crate::host::NewRun) to the run's id, or a [`RestRunSource`](crate::host::RestRunSource). Without
     /// a source the agent makes the ids itself, as a plain AG-UI agent expects.
     ///
     /// ```
     /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
     /// use stepwell_core::run_source::Soliplex;
-    /// use stepwell_io::{Agent, HttpClient, RestRunSource};
+    /// use stepwell_io::host::RestRunSource;
+    /// use stepwell_io::{Agent, HttpClient};
     ///
     /// let room = Soliplex::new("https://chat.example.org", "support").key("token");
     /// let (endpoint, source) = (room.endpoint(), RestRunSource::new(room));
@@ -85,7 +87,8 @@ impl<D, T> AgentBuilder<D, T> {
     ///
     /// ```
     /// # use stepwell_io::{Agent, provider};
-    /// use stepwell_io::{RunEvent, RunId};
+    /// use stepwell_io::turn::RunEvent;
+    /// use stepwell_io::RunId;
     /// # let endpoint = provider::find("openai-compatible")?.endpoint(None, "m", Some("http://localhost/v1"), None)?;
     /// let agent = Agent::builder(endpoint).observer(|_: &RunId| {
     ///     let mut hops = 1;
@@ -115,7 +118,7 @@ impl<D, T> AgentBuilder<D, T> {
     /// ```
     /// # use stepwell_io::{Agent, provider};
     /// use std::convert::Infallible;
-    /// use stepwell_io::InstructionsRequest;
+    /// use stepwell_io::config::InstructionsRequest;
     /// # let endpoint = provider::find("openai-compatible")?.endpoint(None, "m", Some("http://localhost/v1"), None)?;
     /// let agent = Agent::builder(endpoint).instructions_from(|turn: InstructionsRequest| async move {
     ///     let said = turn.history.messages().len();
@@ -133,11 +136,11 @@ impl<D, T> AgentBuilder<D, T> {
     /// Sets the code that gives the key of each request: an async closure that is called before each request, and once
     /// more when the provider refuses the key with a 401. It is for tokens that expire; take the endpoint
     /// [without a key](stepwell_core::provider::Provider::endpoint_for_host) then. The key is in no snapshot, journal
-    /// or log. If the closure fails, so does the turn, with [`Failure::NotAuthorized`](crate::Failure::NotAuthorized).
+    /// or log. If the closure fails, so does the turn, with [`Failure::NotAuthorized`](crate::turn::Failure::NotAuthorized).
     ///
     /// ```
     /// # use stepwell_io::{Agent, provider};
-    /// use stepwell_io::CredentialRequest;
+    /// use stepwell_io::credentials::CredentialRequest;
     /// # async fn token(anew: bool) -> Result<String, std::io::Error> { Ok(String::new()) }
     /// let endpoint = provider::find("openai")?.endpoint_for_host(None, "gpt-4o-mini", None, None)?;
     /// let agent = Agent::builder(endpoint)

@@ -40,13 +40,13 @@ impl<D: Send + Sync + 'static, T> AgentBuilder<D, T> {
 
     /// Adds a tool whose arguments are a type of the app's, from which the tool's parameters are generated. The code is
     /// an async closure from the arguments and the call to an [answer](IntoToolAnswer): a text, a number, a value in
-    /// [`Json`](crate::Json), or a `Result` of one.
+    /// [`Json`](crate::tool::Json), or a `Result` of one.
     ///
     /// ```
     /// # use stepwell_io::{Agent, provider};
     /// use schemars::JsonSchema;
     /// use serde::Deserialize;
-    /// use stepwell_io::Tool;
+    /// use stepwell_io::tool::Tool;
     ///
     /// #[derive(Deserialize, JsonSchema)]
     /// struct Person {

@@ -21,7 +21,8 @@ use tokio_util::sync::CancellationToken;
 /// [`Agent::with_deps`](crate::Agent::with_deps) sets.
 ///
 /// ```
-/// use stepwell_io::{Agent, Model, Question, Tool, ToolContext, UserAnswer};
+/// use stepwell_io::tool::{Question, Tool, ToolContext, UserAnswer};
+/// use stepwell_io::{Agent, Model};
 ///
 /// struct Depot { city: String }
 ///
@@ -148,7 +149,7 @@ impl<D> ToolContext<D> {
     }
 
     /// Reports the progress of the call, from 0 to 1 if it is known, and what the tool is doing.
-    /// [`RunEvent::ToolProgress`](crate::RunEvent::ToolProgress) shows it. An app that is slow to take events is shown
+    /// [`RunEvent::ToolProgress`](crate::turn::RunEvent::ToolProgress) shows it. An app that is slow to take events is shown
     /// the last report.
     pub fn report(&self, fraction: impl Into<Option<f64>>, message: impl Into<String>) {
         if let Some(link) = self.link() {
@@ -158,7 +159,7 @@ impl<D> ToolContext<D> {
     }
 
     /// Shows the result so far, which replaces what was shown before:
-    /// [`RunEvent::ToolPartialResult`](crate::RunEvent::ToolPartialResult). The model gets only the final result. A
+    /// [`RunEvent::ToolPartialResult`](crate::turn::RunEvent::ToolPartialResult). The model gets only the final result. A
     /// partial result of more than 256 KiB is not shown.
     pub fn partial(&self, output: impl Into<ToolOutput>) {
         if let Some(link) = self.link() {
@@ -166,8 +167,8 @@ impl<D> ToolContext<D> {
         }
     }
 
-    /// Asks the user, by [`Approver::ask`](crate::Approver::ask), and waits for the answer, which fits the question's
-    /// schema. Without a way to ask, or after [`Timeouts::approval`](crate::Timeouts::approval), the question is
+    /// Asks the user, by [`Approver::ask`](crate::tool::Approver::ask), and waits for the answer, which fits the question's
+    /// schema. Without a way to ask, or after [`Timeouts::approval`](crate::config::Timeouts::approval), the question is
     /// declined. The tool's timeout is paused meanwhile.
     ///
     /// An idempotent tool that is run again after a crash, and asks the same, gets the earlier answer.

@@ -18,7 +18,7 @@ use stepwell_core::tool::{ToolFailure, ToolFailureKind, ToolOutput};
 pub enum ToolAnswer {
     /// The tool is done.
     Finished(ToolOutput),
-    /// The result comes later, in minutes or days, by [`TurnHandle::resolve_call`](crate::TurnHandle::resolve_call).
+    /// The result comes later, in minutes or days, by [`TurnHandle::resolve_call`](crate::turn::TurnHandle::resolve_call).
     Deferred,
 }
 
@@ -56,7 +56,7 @@ where
 ///
 /// ```
 /// use serde::Serialize;
-/// use stepwell_io::{IntoToolAnswer, Json};
+/// use stepwell_io::tool::{IntoToolAnswer, Json};
 ///
 /// #[derive(Serialize)]
 /// struct Forecast { degrees: f64 }

@@ -73,7 +73,7 @@ pub trait ToolFunction<D = ()> {
 /// ```
 #[macro_export]
 macro_rules! tools {
-    ($($function:path),* $(,)?) => { [$(<$function as $crate::ToolFunction<_>>::tool()),*] };
+    ($($function:path),* $(,)?) => { [$(<$function as $crate::tool::ToolFunction<_>>::tool()),*] };
 }
 
 /// The result of a typed tool: a [`Serialize`] type, or a [`ToolAnswer`]. [Media](crate::media), alone or in a `Vec`,

@@ -4,8 +4,8 @@ use crate::engine::{Command, CommandReply, Continued, EngineError, LONGEST_REQUE
 use crate::turn::store_trouble::StoreTrouble;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
-use stepwell_io::StoredTurn;
 use stepwell_io::store::StoreError;
+use stepwell_io::turn::StoredTurn;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 

@@ -4,8 +4,9 @@ use crate::engine::{Journals, LONGEST_REQUEST, Observer, RunObserver};
 use crate::turn::agent::TurnAgent;
 use std::sync::Arc;
 use std::time::Duration;
+use stepwell_io::config::{Endpoint, RetryPolicy};
 use stepwell_io::store::Store;
-use stepwell_io::{Endpoint, RetryPolicy, ToolRegistry};
+use stepwell_io::tool::ToolRegistry;
 use time::OffsetDateTime;
 
 /// Everything that a driver needs to drive turns.

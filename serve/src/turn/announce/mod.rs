@@ -24,8 +24,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use stepwell_core::ToolCallId;
 use stepwell_core::event::{Event, Interrupt, MessagesSnapshot, ResumeStatus};
 use stepwell_core::transcript::Transcript;
+use stepwell_io::RunId;
 use stepwell_io::store::TurnKey;
-use stepwell_io::{RunId, ToolCallStatus, ToolRegistry, ToolResult};
+use stepwell_io::tool::{ToolCallStatus, ToolRegistry, ToolResult};
 
 /// The state of a turn whose host begins to report it.
 #[derive(Clone, Copy)]

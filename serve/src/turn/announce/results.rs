@@ -4,7 +4,7 @@ use crate::turn::rounds::Rounds;
 use stepwell_core::ToolCallId;
 use stepwell_core::event::{Event, Message, ToolCallResult, ToolMessage, ToolRole};
 use stepwell_core::transcript::{LiveCall, Transcript, shown_result};
-use stepwell_io::{ToolCallStatus, ToolResult};
+use stepwell_io::tool::{ToolCallStatus, ToolResult};
 
 /// Notes the results in a snapshot as reported.
 pub(super) fn note_results(messages: &[Message], rounds: &mut Rounds) {

@@ -10,7 +10,8 @@ use stepwell_core::session::{SessionView, Turn, ViewOptions};
 use stepwell_core::transcript::LiveCall;
 use stepwell_core::{CallKey, ToolCallId};
 use stepwell_io::store::StoreError;
-use stepwell_io::{ToolCallStatus, ToolCallUpdate};
+use stepwell_io::tool::ToolCallStatus;
+use stepwell_io::turn::ToolCallUpdate;
 
 /// Returns the event for a tool call's status, for which AG-UI has no event of its own.
 pub(crate) fn status_event(update: &ToolCallUpdate, label: &str) -> Event {

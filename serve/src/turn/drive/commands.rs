@@ -8,7 +8,8 @@ use std::collections::HashMap;
 use stepwell_core::ToolCallId;
 use stepwell_core::event::{Message, ResumeEntry};
 use stepwell_core::run::EffectId;
-use stepwell_io::{ToolCallStatus, ToolResult, TurnHandle};
+use stepwell_io::tool::{ToolCallStatus, ToolResult};
+use stepwell_io::turn::TurnHandle;
 
 impl Drive<'_> {
     /// Handles a command.

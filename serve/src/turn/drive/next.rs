@@ -10,7 +10,7 @@ use crate::turn::store_trouble::StoreTrouble;
 use crate::turn::store_waits::StoreWaits;
 use futures::future::BoxFuture;
 use futures::{FutureExt, StreamExt};
-use stepwell_io::{RunEvent, TurnEvents, TurnHandle};
+use stepwell_io::turn::{RunEvent, TurnEvents, TurnHandle};
 use tokio::time::Instant;
 
 /// The next event in driving a turn.

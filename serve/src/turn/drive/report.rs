@@ -9,7 +9,7 @@ use serde_json::json;
 use stepwell_core::ToolCallId;
 use stepwell_core::event::{Event, ResumeStatus};
 use stepwell_core::run::ToolCallUpdate;
-use stepwell_io::{RunEvent, TurnHandle};
+use stepwell_io::turn::{RunEvent, TurnHandle};
 use tokio::time::Instant;
 
 /// The most events that are reported before the turn waits for anything else.

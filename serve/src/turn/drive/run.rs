@@ -9,7 +9,7 @@ use crate::turn::run_clock::RunClock;
 use crate::turn::stop::Stop;
 use crate::turn::store_trouble::StoreTrouble;
 use stepwell_core::event::TokenUsage;
-use stepwell_io::TurnHandle;
+use stepwell_io::turn::TurnHandle;
 use tokio::sync::mpsc;
 
 /// A turn that waits for its model reserves no room for rare events: the futures of their handlers are boxed.

@@ -11,7 +11,9 @@ use crate::turn::usage::usage_since;
 use stepwell_core::ToolCallId;
 use stepwell_core::event::{ResumeEntry, ResumeStatus, RunOutcome};
 use stepwell_core::transcript::LiveCall;
-use stepwell_io::{RunId, ToolCallStatus, ToolResult, TurnHandle};
+use stepwell_io::RunId;
+use stepwell_io::tool::{ToolCallStatus, ToolResult};
+use stepwell_io::turn::TurnHandle;
 use tokio::sync::oneshot;
 use uuid::Uuid;
 

@@ -22,8 +22,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use stepwell_core::ToolCallId;
 use stepwell_core::event::{Interrupt, TokenUsage};
 use stepwell_core::run::EffectId;
+use stepwell_io::RunId;
+use stepwell_io::config::Endpoint;
 use stepwell_io::store::TurnKey;
-use stepwell_io::{Endpoint, RunId, TurnEvents};
+use stepwell_io::turn::TurnEvents;
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 

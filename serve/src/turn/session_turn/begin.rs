@@ -7,7 +7,8 @@ use crate::turn::event_writer::{self, Written};
 use crate::turn::{lost_end, session_state};
 use stepwell_core::run::TurnOptions;
 use stepwell_io::store::{Claimed, StoreError};
-use stepwell_io::{Conversation, Start, StoredTurn, TurnEvents, WhenBusy};
+use stepwell_io::turn::{Start, StoredTurn, TurnEvents};
+use stepwell_io::{Conversation, WhenBusy};
 
 impl SessionTurn {
     /// Starts or revives the turn, and waits until it is stored. Returns `None` if it cannot be.

@@ -12,11 +12,13 @@ use crate::turn::{models, session_state};
 use std::sync::Arc;
 use stepwell_core::dialect::Dialect;
 use stepwell_core::run::Durability;
+use stepwell_io::config::Endpoint;
+use stepwell_io::message::Transcript;
+use stepwell_io::registry::SharedRegistry;
 use stepwell_io::store::Store;
-use stepwell_io::{
-    Agent, AgentBuilder, Conversation, Endpoint, RunId, SharedRegistry, ToolContext, Transcript,
-    TurnEvents,
-};
+use stepwell_io::tool::ToolContext;
+use stepwell_io::turn::TurnEvents;
+use stepwell_io::{Agent, AgentBuilder, Conversation, RunId};
 use tokio::sync::mpsc;
 
 impl SessionTurn {

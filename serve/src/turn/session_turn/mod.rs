@@ -26,8 +26,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use stepwell_core::event::Interrupt;
+use stepwell_io::AgentBuilder;
+use stepwell_io::config::Endpoint;
 use stepwell_io::store::{Claimed, RESTING, StoreError, TurnKey};
-use stepwell_io::{AgentBuilder, Endpoint, StoredTurn, TurnEvents};
+use stepwell_io::turn::{StoredTurn, TurnEvents};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 

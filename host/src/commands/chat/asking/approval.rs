@@ -3,7 +3,7 @@ use crate::commands::chat::prompt::{Line, Prompt};
 use serde::de::IgnoredAny;
 use stepwell_demo::Failure;
 use stepwell_demo::terminal::{Shown, revealed};
-use stepwell_io::{Decision, ToolInvocation};
+use stepwell_io::tool::{Decision, ToolInvocation};
 
 /// The user's input about a call.
 #[derive(Debug, PartialEq)]

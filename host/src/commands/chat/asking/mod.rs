@@ -10,7 +10,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use stepwell_demo::Failure;
 use stepwell_demo::terminal::Shown;
-use stepwell_io::{Decision, Question, ToolInvocation, UserAnswer};
+use stepwell_io::tool::{Decision, Question, ToolInvocation, UserAnswer};
 use tokio::sync::{mpsc, oneshot};
 
 const NO_ANSWER: &str = "nobody answered";

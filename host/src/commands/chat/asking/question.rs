@@ -3,7 +3,7 @@ use crate::commands::chat::prompt::{Line, Prompt};
 use serde_json::Value;
 use stepwell_demo::Failure;
 use stepwell_demo::terminal::Shown;
-use stepwell_io::{Question, ToolInvocation, UserAnswer};
+use stepwell_io::tool::{Question, ToolInvocation, UserAnswer};
 
 /// The user's reply to a question.
 pub(in crate::commands::chat) enum Reply {
@@ -100,7 +100,7 @@ pub(in crate::commands::chat) fn read_answer(
 mod tests {
     use super::{hint, read_answer};
     use serde_json::{Value, json};
-    use stepwell_io::Question;
+    use stepwell_io::tool::Question;
 
     #[test]
     fn answer_is_parsed_by_schema() {
