@@ -1,4 +1,4 @@
-"""What an agent is, in the form that its engines take."""
+"""What an agent is, in the form that the library takes."""
 
 from __future__ import annotations
 
@@ -29,6 +29,8 @@ class Definition:
         self.output_type = output_type
         self.settings = plain_settings(given)
         self.tools: tuple[Tool[..., Any], ...] = tuple(as_tool(tool) for tool in given.get("tools", ()))
+        if given.get("wait_for_store") and given.get("store") is None:
+            raise MisuseError("`wait_for_store` of `Agent` has no store to wait for", "give the agent its `store`")
         names = [tool.name for tool in self.tools]
         for number, name in enumerate(names):
             if name in names[:number]:
@@ -49,6 +51,13 @@ class Definition:
         hooks = [hook.name or type(hook).__name__ for hook in given.get("hooks", ())]
         if len({*hooks}) < len(hooks):
             raise MisuseError("two hooks have one name", "give each a `name` of its own")
+
+    @property
+    def store(self) -> SessionStore | None:
+        """The store of the conversations that have none of their own."""
+        from .sessions import session_store_of
+
+        return session_store_of(self.given.get("store"))
 
     def with_model(self, model: Model) -> Definition:
         """Returns the same definition of another model."""
@@ -109,14 +118,21 @@ class Definition:
         lowered.hooks = [spec_of(hook) for hook in given.get("hooks", ())]
         journal, registry = given.get("journal"), given.get("registry")
         setup = _ffi.AgentSetup(
-            thread_id=None,
-            history=[],
-            shared_state={},
             store=None if store is None else _ffi.StoreSetup(store=store.inner, waits=given.get("wait_for_store", False)),
             journal=None if journal is None else Sink(journal),
             registry=None if registry is None else registry.inner,
         )
         return lowered, setup
+
+    def duties(self) -> _ffi.RunnerDuties:
+        """Returns which of the app's code a turn's runner calls."""
+        given = self.given
+        return _ffi.RunnerDuties(
+            sends_requests=self.client is not None,
+            makes_instructions=self.instructions_source is not None,
+            asks_approvals=given.get("approver") is not None,
+            asks_questions=given.get("answerer") is not None,
+        )
 
     def runner(
         self,
@@ -145,5 +161,3 @@ class Definition:
             given.get("on_tool_error") or tool_bugs.default_for(self.model.base_url),
             self.model.base_url,
         )
-
-

@@ -102,6 +102,10 @@ class SessionStore:
         deleted: bool = await _lifted(self._here().delete_thread(lower(thread_key(thread))))
         return deleted
 
+    def is_here(self) -> bool:
+        """Returns whether the store was made in this process, and not before it was forked."""
+        return self._process.is_here()
+
     @property
     def inner(self) -> _ffi.SessionStore:
         """The library's store."""

@@ -28,7 +28,7 @@ from .runner import TurnRunner
 from .timeline import Span, Timeline
 
 if TYPE_CHECKING:
-    from ._engine import Thread
+    from ._definition import Definition
     from .plot import TurnPlot
 
 T = TypeVar("T")
@@ -56,14 +56,13 @@ class Turn(AsyncIterator[Event], Generic[Out]):
         turn: _ffi.Turn,
         runner: TurnRunner,
         typed: TypedOutput | None,
-        thread: Thread,
+        definition: Definition,
         *,
         of: str | None = None,
     ) -> None:
         self._turn = turn
         self._runner = runner
-        # A thread without a holder is forgotten, and its turn is cancelled.
-        self._thread = thread
+        self._definition = definition
         # The name, if other turns have the same runner.
         self._of = of
         runner.turns[of] = weakref.ref(turn)
@@ -163,7 +162,7 @@ class Turn(AsyncIterator[Event], Generic[Out]):
         finished = await self._finish()
         assert self._result is not None
         if problem := finished.outcome.problem:
-            raise error_of(problem, self._thread.engine.definition.model.provider, self._result)
+            raise error_of(problem, self._definition.model.provider, self._result)
         return cast("TurnResult[Out]", self._result)
 
     async def _ended(self) -> TurnResult[Any]:
@@ -203,7 +202,6 @@ class Turn(AsyncIterator[Event], Generic[Out]):
 
     async def detach(self) -> None:
         """Lets the turn run to its end without a client. The turn can still be cancelled."""
-        self._thread.detach()
         await self._there().detach()
 
     def cancel(self) -> None:
@@ -229,9 +227,9 @@ class Turn(AsyncIterator[Event], Generic[Out]):
             raise MisuseError(f"`result` of `Turn.resolve_call`: {error}", "give what JSON can have") from error
         if isinstance(content, Parts):
             parts = as_json("`result` of `Turn.resolve_call`", content)
-            await told(self._there().finish_call_parts(tool_call_id, parts))
+            await told(self._there().resolve_call_parts(tool_call_id, parts))
         else:
-            await told(self._there().finish_call(tool_call_id, content))
+            await told(self._there().resolve_call(tool_call_id, content))
 
     async def fail_call(
         self, tool_call_id: str, message: str, *, kind: ToolFailureKind = ToolFailureKind.ERROR
@@ -258,8 +256,7 @@ class Turn(AsyncIterator[Event], Generic[Out]):
         await told(self._there().resume(entries(answers)))
 
     async def snapshot(self) -> str:
-        """Returns the current turn as text, for ``Conversation.revive``, in this process or a later one. The text holds no
-        key.
+        """Returns the current turn as text, for ``Agent.revive``, in this process or a later one. The text holds no key.
 
         A turn that continues after its snapshot was taken may run tools that the snapshot does not know: prefer
         ``rested``.
@@ -268,7 +265,7 @@ class Turn(AsyncIterator[Event], Generic[Out]):
         return snapshot
 
     async def suspend(self) -> str:
-        """Releases the turn without ending it, and returns it as text for ``Conversation.revive``.
+        """Releases the turn without ending it, and returns it as text for ``Agent.revive``.
 
         The turn's stream is closed, its tools are stopped, and its updates end: best done once it has ``rested``. The
         turn keeps the thread until it is revived or a message is sent on the thread. What the user typed and the turn
