@@ -68,12 +68,14 @@ const MODULES: [(&str, &[&str]); 10] = [
 ];
 
 /// Names for variants and enums whose own name says too little, or is taken.
-const NAMES: [(&str, &str, &str); 13] = [
+const NAMES: [(&str, &str, &str); 15] = [
     ("UserAnswer", "Given", "AnswerGiven"),
     ("UserAnswer", "Declined", "AnswerDeclined"),
     ("Incomplete", "", "IncompleteReason"),
+    ("Event", "PartialArguments", "ToolArgumentsUpdate"),
+    ("Event", "PartialOutput", "OutputUpdate"),
     ("Event", "Pending", "PendingUpdate"),
-    ("Event", "Warning", "WarningEvent"),
+    ("Event", "Warning", "WarningUpdate"),
     ("Event", "Unknown", "UnknownEvent"),
     ("ToolResult", "Finished", "ToolOutput"),
     ("ToolResult", "Failed", "ToolFailure"),

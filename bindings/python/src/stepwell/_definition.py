@@ -12,7 +12,7 @@ from .errors import MisuseError
 from .model import Model
 from .options import generation_settings, plain_settings
 from .output import TypedOutput
-from .tools import Tool, as_tool
+from .tools import Tool, as_tool, wanted_deps
 
 if TYPE_CHECKING:
     from ._ffi.config import OutputType, RunConfig
@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 class Definition:
     """The options of an agent, checked. It does not change."""
 
-    def __init__(self, model: Model, output_type: Any, given: Mapping[str, Any]) -> None:
+    def __init__(self, model: Model, output_type: Any, deps_type: Any, given: Mapping[str, Any]) -> None:
         self.model = model
+        self.deps_type = deps_type
         self.given = given
         self.output_type = output_type
         self.settings = plain_settings(given)
@@ -35,6 +36,14 @@ class Definition:
         for number, name in enumerate(names):
             if name in names[:number]:
                 raise MisuseError(f"there is a tool named `{name}` already", "give each a `name` of its own")
+        for tool in self.tools if isinstance(deps_type, type) else ():
+            wanted = wanted_deps(tool)
+            if wanted is not None and not issubclass(deps_type, wanted):
+                raise MisuseError(
+                    f"the tool `{tool.name}` wants `deps` of the type {wanted.__name__}, and those of the agent are of the type "
+                    f"{deps_type.__name__}",
+                    "give the agent the `deps_type` of its tools, or leave the tool out",
+                )
         instructions = given.get("instructions")
         self.instructions: str | None = instructions if isinstance(instructions, str) else None
         self.instructions_source: Any = None if isinstance(instructions, str) else instructions
@@ -61,7 +70,7 @@ class Definition:
 
     def with_model(self, model: Model) -> Definition:
         """Returns the same definition of another model."""
-        return Definition(model, self.output_type, self.given)
+        return Definition(model, self.output_type, self.deps_type, self.given)
 
     def type_of(self, output_type: Any) -> TypedOutput | None:
         """Returns the type of a run's answer; ``None`` is the agent's."""

@@ -5,20 +5,22 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
+from functools import partial
+from types import UnionType
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, overload
 
 from ._definition import Definition
-from ._engine import Engine
 from ._record import Json
 from ._types import Deps, Out
 from .arguments import as_json, names_arguments
 from .errors import MisuseError
 from .media import Content
 from .model import Model
-from .options import AgentOptions, RunOptions, Unpack, checked
-from .tools import Tool
+from .options import AgentKeywords, AgentOptions, RunOptions, Unpack, WhenBusy, checked
+from .tools import Function, Tool
 
 if TYPE_CHECKING:
+    from ._engine import Engine
     from .conversation import Conversation
     from .messages import Message
     from .prompt import Prompt
@@ -32,6 +34,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 U = TypeVar("U")
 D = TypeVar("D")
+
+Tools: TypeAlias = "Sequence[Tool[..., Any, D] | Function | partial[Any]]"
+"""The tools of an agent with ``deps`` of this type."""
 
 _MOST_MODELS = 16
 """How many other models an agent keeps its connections to."""
@@ -55,31 +60,55 @@ class Agent(Generic[Deps, Out]):
 
     ``output_type`` is the type of the answers: a dataclass, a TypedDict, a Pydantic model, a list of them. A tuple of two
     types is an answer of either, as ``Trip | str`` is, and type checkers see it too. A ``stepwell.settings.OutputType``
-    is a JSON Schema. ``deps_type`` is the type of the app's own value that each run gives its tools, for type checkers.
+    is a JSON Schema. ``deps_type`` is the type of the app's own value that each run gives its tools: a tool with a
+    ``ToolContext`` of another type is refused, by type checkers too. ``tools`` are functions that the model may ask for; see ``tool``.
     The other options are those of ``stepwell.settings.AgentOptions``.
     """
 
     @overload
-    def __init__(self: Agent[None, str], model: Model | str, **options: Unpack[AgentOptions]) -> None: ...
-
-    @overload
     def __init__(
-        self: Agent[None, T], model: Model | str, *, output_type: type[T], **options: Unpack[AgentOptions]
+        self: Agent[None, str], model: Model | str, *, tools: Tools[None] = ..., **options: Unpack[AgentOptions]
     ) -> None: ...
 
     @overload
     def __init__(
-        self: Agent[None, T | U], model: Model | str, *, output_type: tuple[type[T], type[U]], **options: Unpack[AgentOptions]
+        self: Agent[None, T],
+        model: Model | str,
+        *,
+        output_type: type[T],
+        tools: Tools[None] = ...,
+        **options: Unpack[AgentOptions],
     ) -> None: ...
 
     @overload
     def __init__(
-        self: Agent[D, str], model: Model | str, *, deps_type: type[D], **options: Unpack[AgentOptions]
+        self: Agent[None, T | U],
+        model: Model | str,
+        *,
+        output_type: tuple[type[T], type[U]],
+        tools: Tools[None] = ...,
+        **options: Unpack[AgentOptions],
     ) -> None: ...
 
     @overload
     def __init__(
-        self: Agent[D, T], model: Model | str, *, output_type: type[T], deps_type: type[D], **options: Unpack[AgentOptions]
+        self: Agent[D, str],
+        model: Model | str,
+        *,
+        deps_type: type[D],
+        tools: Tools[D] = ...,
+        **options: Unpack[AgentOptions],
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self: Agent[D, T],
+        model: Model | str,
+        *,
+        output_type: type[T],
+        deps_type: type[D],
+        tools: Tools[D] = ...,
+        **options: Unpack[AgentOptions],
     ) -> None: ...
 
     @overload
@@ -89,22 +118,51 @@ class Agent(Generic[Deps, Out]):
         *,
         output_type: tuple[type[T], type[U]],
         deps_type: type[D],
+        tools: Tools[D] = ...,
         **options: Unpack[AgentOptions],
     ) -> None: ...
 
     @overload
     def __init__(
-        self, model: Model | str, *, output_type: Any = ..., deps_type: Any = ..., **options: Unpack[AgentOptions]
+        self: Agent[None, Out],
+        model: Model | str,
+        *,
+        output_type: Any,
+        tools: Tools[None] = ...,
+        **options: Unpack[AgentOptions],
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self,
+        model: Model | str,
+        *,
+        output_type: Any = ...,
+        deps_type: type[Deps],
+        tools: Tools[Deps] = ...,
+        **options: Unpack[AgentOptions],
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self,
+        model: Model | str,
+        *,
+        output_type: Any = ...,
+        deps_type: UnionType,
+        tools: Tools[Any] = ...,
+        **options: Unpack[AgentOptions],
     ) -> None: ...
 
     def __init__(self, model: Model | str, *, output_type: Any = None, deps_type: Any = None, **options: Any) -> None:
         """Defines an agent. Nothing is sent, and no connection is made."""
-        self._define(Definition(Model.of(model), output_type, checked("`Agent`", AgentOptions, options)))
+        given = checked("`Agent`", AgentKeywords, options)
+        self._define(Definition(Model.of(model), output_type, deps_type, given))
 
     def _define(self, definition: Definition) -> None:
         self._definition = definition
         self._lock = threading.RLock()
-        self._engine = Engine(definition)
+        self._made: Engine | None = None
         self._models: OrderedDict[Model, Agent[Any, Any]] = OrderedDict()
 
     def __repr__(self) -> str:
@@ -159,7 +217,9 @@ class Agent(Generic[Deps, Out]):
         an ``output_type`` the result's ``output`` is a value of that type, instead of the agent's; an answer that does
         not fit the type goes back to the model with the reason. ``deps`` is the app's own value for tools and
         instructions of this run. The other options override the agent's for this run: ``temperature=0``,
-        ``instructions="Be brief."`` and all others of ``stepwell.settings.RunOptions``.
+        ``instructions="Be brief."`` and all others of ``stepwell.settings.RunOptions``. Nobody could answer what the run
+        waits for: without an ``approver`` a tool that needs approval is denied, and without an ``answerer`` the question of
+        a tool is declined.
         """
         return await self._start("Agent.run", prompt, parts, options, is_answerable=False).result()
 
@@ -260,7 +320,7 @@ class Agent(Generic[Deps, Out]):
         history: Iterable[Message] | None = None,
         store: SessionStore | Store | None = None,
         shared_state: Json = None,
-        when_busy: Literal["fail", "cancel"] | None = None,
+        when_busy: WhenBusy | None = None,
     ) -> Conversation[Deps, Out]:
         """Returns the conversation with this id, or a new one; each user and each conversation needs one.
 
@@ -329,6 +389,16 @@ class Agent(Generic[Deps, Out]):
         from .sessions import session_store_of
 
         return await recovered(self._engine, self.store if store is None else session_store_of(store))
+
+    @property
+    def _engine(self) -> Engine:
+        """The library's agent, which is made with the first run or conversation."""
+        from ._engine import Engine
+
+        with self._lock:
+            if self._made is None:
+                self._made = Engine(self._definition)
+            return self._made
 
     def _engine_of(self, model: Model | None) -> Engine:
         """Returns the library's agent for a run with this model; ``None`` is the agent's."""

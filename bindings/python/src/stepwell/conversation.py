@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from ._ffi import stepwell_ffi as _ffi
 from ._record import Json, lower
@@ -13,9 +13,10 @@ from .arguments import names_arguments
 from .errors import BusyError, told, translates
 from .media import Content, said
 from .messages import Message, Transcript, history_of
-from .options import RunOptions, Unpack
+from .options import RunOptions, Unpack, WhenBusy
 from .process import OwnProcess
 from .prompt import Prompt
+from .replies import Replies
 from .result import TurnResult
 from .starting import Run, branch, send
 from .stores import ThreadKey
@@ -24,6 +25,7 @@ from .turn import Turn
 
 if TYPE_CHECKING:
     from .agent import Agent
+    from .events import Pending
     from .output import TypedOutput
     from .runner import TurnRunner
     from .sessions import SessionStore
@@ -34,14 +36,18 @@ U = TypeVar("U")
 
 
 @names_arguments
-class Conversation(Generic[Deps, Out]):
+class Conversation(Replies, Generic[Deps, Out]):
     """A conversation of one user with an agent: what is said in it is in the history of its next turn::
 
         conversation = agent.conversation(f"{user}/{chat}")
         print((await conversation.send("My name is Ada.")).text)
         print((await conversation.send("What is my name?")).text)
 
-    It has one turn at a time. Conversations with the same id share what was said, as long as one of them, or a turn, is
+    It has one turn at a time. What the turn waits for is listed by ``pending``, and ``approve``, ``deny``, ``answer`` and
+    ``resolve_call`` take the replies: also if another process drives the turn that shares the store. If no process drives it
+    any more, the turn continues in this one, so the event loop has to run until the turn has ended.
+
+    Conversations with the same id share what was said, as long as one of them, or a turn, is
     held; with the last one it is released, and what a store has of it stays there.
     """
 
@@ -52,7 +58,7 @@ class Conversation(Generic[Deps, Out]):
         store: SessionStore | None,
         history: Iterable[Message] | None,
         shared_state: Json,
-        when_busy: Literal["fail", "cancel"] | None,
+        when_busy: WhenBusy | None,
     ) -> None:
         self.agent = agent
         """The agent."""
@@ -112,8 +118,9 @@ class Conversation(Generic[Deps, Out]):
     async def send(self, prompt: Prompt, *parts: Content, **options: Any) -> TurnResult[Any]:
         """Sends a message, and waits for the end of the turn: see ``Agent.run`` for the options.
 
-        If another turn of the conversation is under way, a ``BusyError`` is raised at once, unless ``when_busy`` is
-        ``"cancel"``: then the other turn is cancelled, since the user has moved on.
+        If another turn of the conversation is under way, a ``BusyError`` is raised at once, unless ``when_busy`` says
+        otherwise: ``"cancel"`` cancels the other turn, since the user has moved on; with ``"queue"`` the message waits for the
+        end of that turn, and with ``"steer"`` it joins the turn, whose result is then the message's too.
         """
         return await self.stream(prompt, *parts, **options).result()
 
@@ -228,6 +235,26 @@ class Conversation(Generic[Deps, Out]):
         """Returns the conversation as ``load`` does, for programs without an event loop."""
         return run_sync(self.load)
 
+    def pending_sync(self) -> list[Pending]:
+        """As ``pending``, for programs without an event loop."""
+        return run_sync(self.pending)
+
+    def approve_sync(self, id: str, *, arguments: Mapping[str, Json] | None = None) -> None:
+        """As ``approve``, for programs without an event loop."""
+        run_sync(lambda: self.approve(id, arguments=arguments))
+
+    def deny_sync(self, id: str, reason: str | None = None) -> None:
+        """As ``deny``, for programs without an event loop."""
+        run_sync(lambda: self.deny(id, reason))
+
+    def answer_sync(self, id: str, value: Json) -> None:
+        """As ``answer``, for programs without an event loop."""
+        run_sync(lambda: self.answer(id, value))
+
+    def resolve_call_sync(self, tool_call_id: str, result: object) -> None:
+        """As ``resolve_call``, for programs without an event loop."""
+        run_sync(lambda: self.resolve_call(tool_call_id, result))
+
     def cancel(self) -> None:
         """Cancels the turn under way, if there is one."""
         self._inner.cancel()
@@ -239,6 +266,9 @@ class Conversation(Generic[Deps, Out]):
         deleted: bool = await told(there.delete())
         self._inner = self._opened()
         return deleted
+
+    def _replying(self) -> _ffi.Conversation:
+        return self._begin(self._engine.definition.typed)[0]
 
     def _options(self, options: dict[str, Any]) -> dict[str, Any]:
         if self._when_busy is not None and options.get("when_busy") is None:

@@ -89,4 +89,5 @@ def _start_of(run: Run, options: _ffi.TurnOptions) -> _ffi.Start:
         given.get("resume"),
         options,
         run.parts,
+        "prompt",
     )
