@@ -20,8 +20,8 @@ import anthropic
 import httpx
 import openai
 
-from stepwell import Agent, Model, TextMessageContent
-from stepwell.machine import OpenStream, RunConfig, RunMachine
+from stepwell import Agent, Model
+from stepwell.machine import OpenStream, RunConfig, RunMachine, TextMessageContent
 
 DELTAS = 20_000
 PIECES = ["the ", "qui", "ck b", "rown", " fox", "s, a", "nd\n", "über", " naï", "ve “", "漢字 ", "かな", "🙂👍", ' "q"', "1234"]

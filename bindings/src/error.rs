@@ -218,6 +218,7 @@ impl From<stepwell_io::turn::TurnError> for StepwellError {
             TurnError::NotUnderWay(_) | TurnError::NotAwaited(_) => {
                 "follow the event `ToolCallUpdate` to know where a call stands"
             }
+            TurnError::NotPending { .. } => "list what waits with `pending`",
             _ => "read the documentation of `Turn`",
         };
         Self::misuse(&error, advice)
@@ -231,8 +232,11 @@ impl From<stepwell_io::Error> for StepwellError {
         use stepwell_core::tool::ToolError;
         use stepwell_io::BuildError;
         use stepwell_io::store::StoreError;
-        use stepwell_io::turn::ReviveError;
+        use stepwell_io::turn::{ReviveError, TurnError};
         if let Some(source) = error.source() {
+            if let Some(source) = source.downcast_ref::<TurnError>() {
+                return source.clone().into();
+            }
             if let Some(source) = source.downcast_ref::<ToolError>() {
                 return source.clone().into();
             }

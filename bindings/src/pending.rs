@@ -12,7 +12,7 @@ mirror! {
     #[serde(rename_all = "camelCase")]
     #[mirror(stepwell_core::run::Pending)]
     pub struct Pending {
-        /// The arguments of the call: any JSON.
+        /// The arguments of the call: a JSON text that fits the tool's schema.
         arguments,
         /// The JSON Schema of the answer, if one is asked for: of the arguments that may replace the model's, or of the
         /// answer to the question.

@@ -9,13 +9,13 @@ use std::sync::{Arc, Mutex};
 use stepwell_ffi::{
     Agent, AgentSetup, AgentTool, ApprovalTask, CallbackError, ContextEntry, ContextPolicy,
     CreateRunTask, CredentialsTask, DecodeOutputTask, Event, Failure, HookTask, HttpTask,
-    InstructionsTask, JournalSink, JsonValue, Listener, Outcome, QuestionTask, RegistryEvent,
-    RunIds, StepwellError, TaskRunner, ThreadKey, ToolContext, ToolError, ToolFailureKind,
-    ToolHandler, ToolInvocation, ToolOutput, ToolResult, ToolTask, TrimContextTask, TurnOptions,
-    WhenBusy, replay_journal,
+    InstructionsTask, JournalSink, JsonValue, Outcome, QuestionTask, RegistryEvent, RunIds,
+    RunnerDuties, StepwellError, TaskRunner, ToolContext, ToolError, ToolFailureKind, ToolHandler,
+    ToolInvocation, ToolOutput, ToolResult, ToolTask, TrimContextTask, TurnOptions, WhenBusy,
+    replay_journal,
 };
-use stepwell_mock_llm::{Delivery, Hop, MockLlm, Script};
-use support::{config, definition};
+use stepwell_mock_llm::{Hop, MockLlm, Script};
+use support::{config, conversation, definition, key, say, say_with};
 use tokio::sync::mpsc;
 
 /// A tool whose code always returns the same result.
@@ -48,9 +48,7 @@ fn results(events: &[Event]) -> HashMap<String, ToolResult> {
 }
 
 async fn all_events(agent: &Agent) -> Vec<Event> {
-    let turn = agent
-        .start_turn("Go".into(), TurnOptions::default(), Vec::new(), Vec::new())
-        .unwrap();
+    let turn = say(agent, "Go");
     let mut events = Vec::new();
     loop {
         let batch = turn.next_batch().await;
@@ -191,7 +189,14 @@ fn watched(base_url: &str, names: &[&str]) -> (Arc<Agent>, mpsc::UnboundedReceiv
     (
         Agent::for_runners(config, AgentSetup::default())
             .unwrap()
-            .with_runner(runner, None, false, false),
+            .with_runner(
+                runner,
+                RunnerDuties {
+                    asks_approvals: true,
+                    ..RunnerDuties::default()
+                },
+                None,
+            ),
         heard,
     )
 }
@@ -230,69 +235,17 @@ async fn a_task_without_an_answer_is_a_failed_tool() {
 async fn letting_go_of_a_turn_stops_its_tasks() {
     let server = start(Script::new().hop(calls(&["kept"]))).await;
     let (agent, mut heard) = watched(&server.base_url(), &["kept"]);
-    let turn = agent
-        .start_turn("Go".into(), TurnOptions::default(), Vec::new(), Vec::new())
-        .unwrap();
+    let turn = say(&agent, "Go");
     assert_eq!(heard.recv().await.as_deref(), Some("run kept"));
     drop(turn);
     assert_eq!(heard.recv().await.as_deref(), Some("cancel"));
-}
-
-/// Fails each time, and counts.
-struct Failing(Mutex<Vec<Event>>);
-
-impl Listener for Failing {
-    fn on_events(&self, events: Vec<Event>) -> Result<(), CallbackError> {
-        self.0.lock().unwrap().extend(events);
-        Err(CallbackError::Failed {
-            reason: "the screen is gone".into(),
-        })
-    }
-}
-
-#[tokio::test]
-async fn a_listener_that_fails_hears_all_the_same() {
-    let server = start(Script::new().hop(Hop::new().text("Hello"))).await;
-    let agent = Agent::new(config(&server.base_url()), AgentSetup::default()).unwrap();
-    let listener = Arc::new(Failing(Mutex::default()));
-    let finished = agent
-        .send_to_listener("Hi".into(), Arc::clone(&listener) as _)
-        .await
-        .unwrap();
-    assert_eq!(
-        (finished.outcome, finished.text.as_str()),
-        (Outcome::Success, "Hello")
-    );
-    let heard = listener.0.lock().unwrap();
-    assert_eq!(
-        heard.last(),
-        Some(&Event::Completed {
-            outcome: Outcome::Success
-        })
-    );
-}
-
-#[tokio::test]
-async fn giving_up_on_a_listener_cancels_the_turn() {
-    let server = start(Script::new().hop(Hop::new().text("Well").stall())).await;
-    let agent = Agent::new(config(&server.base_url()), AgentSetup::default()).unwrap();
-    let listener = Arc::new(Failing(Mutex::default()));
-    tokio::select! {
-        _ = agent.send_to_listener("Hi".into(), listener) => panic!("the model is silent"),
-        () = server.wait_until(|requests| requests.len() == 1) => {}
-    }
-    server
-        .wait_until(|requests| requests[0].delivery == Delivery::ClientLeft)
-        .await;
 }
 
 #[tokio::test]
 async fn a_result_is_taken_once() {
     let server = start(Script::new().hop(Hop::hang_up())).await;
     let agent = Agent::new(config(&server.base_url()), AgentSetup::default()).unwrap();
-    let turn = agent
-        .start_turn("Hi".into(), TurnOptions::default(), Vec::new(), Vec::new())
-        .unwrap();
+    let turn = say(&agent, "Hi");
     let Outcome::Failed {
         failure, transient, ..
     } = turn.finish().await.unwrap().outcome
@@ -329,13 +282,9 @@ fn what_an_agent_cannot_do_is_said_at_once() {
             "{refused:?}"
         );
     }
-    let refused = Agent::new(
-        config("http://localhost/v1"),
-        AgentSetup {
-            history: Some(JsonValue::from_text("nonsense".into())),
-            ..AgentSetup::default()
-        },
-    );
+    let agent = Agent::new(config("http://localhost/v1"), AgentSetup::default()).unwrap();
+    let nonsense = JsonValue::from_text("nonsense".into());
+    let refused = agent.conversation_with_history(key("thread"), nonsense, None);
     assert!(matches!(
         refused,
         Err(StepwellError::InvalidArgument { .. })
@@ -370,9 +319,7 @@ async fn a_turns_journal_goes_to_the_app() {
         },
     )
     .unwrap();
-    let turn = agent
-        .start_turn("Hi".into(), TurnOptions::default(), Vec::new(), Vec::new())
-        .unwrap();
+    let turn = say(&agent, "Hi");
     assert_eq!(turn.finish().await.unwrap().outcome, Outcome::Success);
     let replayed = replay_journal(&lines.0.lock().unwrap()).unwrap();
     assert!(replayed.is_closed);
@@ -395,21 +342,19 @@ async fn an_ag_ui_agent_gets_the_context_and_shares_the_state() {
     }];
     config.ag_ui.is_before_1_0 = Some(true);
     let state = r#"{"colour":"blue"}"#;
-    let agent = Agent::new(
-        config,
-        AgentSetup {
-            shared_state: Some(JsonValue::from_text(state.into())),
-            ..AgentSetup::default()
-        },
-    )
-    .unwrap();
-    assert_eq!(agent.shared_state().as_str(), state);
-    let turn = agent
-        .start_turn("Hi".into(), TurnOptions::default(), Vec::new(), Vec::new())
+    let agent = Agent::new(config, AgentSetup::default()).unwrap();
+    let conversation = agent
+        .conversation_with_history(
+            key("thread"),
+            JsonValue::of(&json!([])),
+            Some(JsonValue::from_text(state.into())),
+        )
         .unwrap();
+    assert_eq!(conversation.shared_state().as_str(), state);
+    let turn = say(&agent, "Hi");
     assert_eq!(turn.finish().await.unwrap().outcome, Outcome::Success);
     assert_eq!(
-        agent.shared_state().as_str(),
+        conversation.shared_state().as_str(),
         r#"{"colour":"blue","pages":2}"#
     );
     let body = &server.requests()[0].body;
@@ -421,13 +366,11 @@ async fn an_ag_ui_agent_gets_the_context_and_shares_the_state() {
 
 #[test]
 fn a_state_that_is_no_json_is_refused() {
-    let config = config("http://localhost/v1");
-    let refused = Agent::new(
-        config,
-        AgentSetup {
-            shared_state: Some(JsonValue::from_text("{".into())),
-            ..AgentSetup::default()
-        },
+    let agent = Agent::new(config("http://localhost/v1"), AgentSetup::default()).unwrap();
+    let refused = agent.conversation_with_history(
+        key("thread"),
+        JsonValue::of(&json!([])),
+        Some(JsonValue::from_text("{".into())),
     );
     assert!(
         matches!(refused, Err(StepwellError::InvalidArgument { .. })),
@@ -441,32 +384,16 @@ async fn which_threads_are_unread_is_in_the_registry() {
         .hop(Hop::new().text("Hello"))
         .hop(Hop::new().text("Hello"));
     let server = start(script).await;
-    let config = config(&server.base_url());
-    let thread = Some("first".to_owned());
-    let agent = Agent::new(
-        config,
-        AgentSetup {
-            thread_id: thread,
-            ..AgentSetup::default()
-        },
-    )
-    .unwrap();
-    let key = |thread: &str| ThreadKey {
-        thread: thread.to_owned(),
-        ..ThreadKey::default()
-    };
-    let other = agent.thread(key("other"));
-    assert_eq!(
-        (other.thread_key(), agent.thread_key()),
-        (key("other"), key("first"))
-    );
+    let agent = Agent::new(config(&server.base_url()), AgentSetup::default()).unwrap();
     let registry = agent.registry();
     registry.look_at(Some(key("first")));
-    for agent in [&agent, &other] {
-        let turn = agent
-            .start_turn("Hi".into(), TurnOptions::default(), Vec::new(), Vec::new())
-            .unwrap();
+    let mut held = Vec::new();
+    for thread in ["first", "other"] {
+        let conversation = agent.conversation(key(thread));
+        assert_eq!(conversation.key(), key(thread));
+        let turn = say_with(&conversation, "Hi", TurnOptions::default());
         turn.finish().await.unwrap();
+        held.push(conversation);
     }
     assert_eq!(registry.unread_threads(), [key("other")]);
     let unread = RegistryEvent::Unread { key: key("other") };
@@ -481,17 +408,17 @@ async fn two_users_of_one_agent_are_not_mixed() {
         .hop(Hop::new().text("As you like"));
     let server = start(script).await;
     let agent = Agent::new(config(&server.base_url()), AgentSetup::default()).unwrap();
-    let send = |agent: &Agent, text: &str, when_busy| {
+    let alice = conversation(&agent);
+    let send = |text: &str, when_busy| {
         let options = TurnOptions {
             when_busy,
             ..TurnOptions::default()
         };
-        let turn = agent.start_turn(text.into(), options, Vec::new(), Vec::new());
-        turn.unwrap()
+        say_with(&alice, text, options)
     };
-    let first = send(&agent, "I am Alice", None);
+    let first = send("I am Alice", None);
     server.wait_until(|requests| requests.len() == 1).await;
-    let second = send(&agent, "I am Bob", None).finish().await.unwrap();
+    let second = send("I am Bob", None).finish().await.unwrap();
     let refused = stepwell_ffi::require_whole(second).unwrap_err();
     let stepwell_ffi::TurnError::Busy { problem, finished } = refused else {
         panic!("{refused}");
@@ -499,16 +426,12 @@ async fn two_users_of_one_agent_are_not_mixed() {
     assert!(problem.advice.contains("when_busy"), "{}", problem.advice);
     assert_eq!((finished.text.as_str(), finished.hops), ("", 0));
     assert_eq!(finished.messages.as_str(), "[]");
-    // Each conversation has a thread of its own.
-    let key = ThreadKey {
-        thread: "bob".to_owned(),
-        ..ThreadKey::default()
-    };
-    let own = send(&agent.thread(key), "I am Bob", None).finish().await;
-    assert_eq!(own.unwrap().text, "Hello");
-    let third = send(&agent, "Leave it", Some(WhenBusy::Cancel))
+    let bob = agent.conversation(key("bob"));
+    let own = say_with(&bob, "I am Bob", TurnOptions::default())
         .finish()
         .await;
+    assert_eq!(own.unwrap().text, "Hello");
+    let third = send("Leave it", Some(WhenBusy::Cancel)).finish().await;
     assert_eq!(third.unwrap().text, "As you like");
     assert_eq!(first.finish().await.unwrap().outcome, Outcome::Cancelled);
     let asked = server.requests()[2].body.to_string();

@@ -13,12 +13,12 @@ use stepwell_ffi::{
     DecodeOutputTask, Event, Failure, Hook, HookAnswer, HookMoment, HookSpec, HookSubject,
     HookTask, HttpTask, InstructionsRequest, InstructionsSource, InstructionsTask, JsonValue,
     NewRun, Outcome, OutputDecoder, OutputType, QuestionTask, RegistryEvent, RunIds, RunRegistry,
-    RunSource, SessionStore, Start, StepwellError, StoreSetup, TaskRunner, ThreadKey, ToolContext,
-    ToolError, ToolHandler, ToolInvocation, ToolOutput, ToolTask, TrimContextTask, Trimmed,
-    Trimmer, TurnOptions, newest_messages,
+    RunSource, RunnerDuties, SessionStore, Start, StepwellError, StoreSetup, TaskRunner,
+    ToolContext, ToolError, ToolHandler, ToolInvocation, ToolOutput, ToolTask, TrimContextTask,
+    Trimmed, Trimmer, Turn, TurnOptions, newest_messages,
 };
 use stepwell_mock_llm::{Hop, MockLlm, Script};
-use support::{config, definition};
+use support::{config, definition, key, say, say_with};
 
 async fn serve(script: Script) -> MockLlm {
     MockLlm::start(script).await.unwrap()
@@ -26,13 +26,6 @@ async fn serve(script: Script) -> MockLlm {
 
 fn says(text: &str) -> Hop {
     Hop::new().text(text)
-}
-
-fn key(thread: &str) -> ThreadKey {
-    ThreadKey {
-        thread: thread.to_owned(),
-        ..ThreadKey::default()
-    }
 }
 
 fn start(run_id: &str, text: &str) -> Start {
@@ -45,6 +38,12 @@ fn start(run_id: &str, text: &str) -> Start {
         options: TurnOptions::default(),
         parts: Vec::new(),
     }
+}
+
+/// Starts a turn that nothing is remembered of.
+fn one_off(agent: &Agent, run_id: &str) -> Arc<Turn> {
+    let turn = agent.start(start(run_id, "Hi"), Vec::new(), None, None, true);
+    turn.unwrap()
 }
 
 /// Returns the texts of a conversation, in order.
@@ -219,19 +218,9 @@ async fn the_app_has_the_last_word_on_a_typed_answer() {
     let runner = Arc::new(ByTasks(Backend::default()));
     let elsewhere = Agent::for_runners(typed(&there), AgentSetup::default())
         .unwrap()
-        .with_runner(runner, None, false, false);
+        .with_runner(runner, RunnerDuties::default(), None);
     for agent in [own, elsewhere] {
-        let finished = agent
-            .start_turn(
-                "A trip".into(),
-                TurnOptions::default(),
-                Vec::new(),
-                Vec::new(),
-            )
-            .unwrap()
-            .finish()
-            .await
-            .unwrap();
+        let finished = say(&agent, "A trip").finish().await.unwrap();
         assert_eq!(finished.outcome, Outcome::Success);
         assert_eq!(finished.output, Some(JsonValue::of(&json!({"days": 3}))));
         assert_eq!(finished.hops, 2);
@@ -251,11 +240,11 @@ async fn a_backend_makes_the_ids_of_the_runs() {
     let backend = Arc::new(Backend::default());
     let setup = AgentSetup {
         run_source: Some(Arc::clone(&backend) as _),
-        thread_id: Some("garden".into()),
         ..AgentSetup::default()
     };
     let agent = Agent::new(config(&server.base_url()), setup).unwrap();
     let finished = agent
+        .conversation(key("garden"))
         .start(start("first", "Hi"), Vec::new())
         .unwrap()
         .finish()
@@ -270,12 +259,8 @@ async fn a_backend_makes_the_ids_of_the_runs() {
     let runner = Arc::new(ByTasks(Backend::default()));
     let agent = Agent::for_runners(config, AgentSetup::default())
         .unwrap()
-        .with_runner(Arc::clone(&runner) as _, None, false, false);
-    let finished = agent
-        .start_turn("Hi".into(), TurnOptions::default(), Vec::new(), Vec::new())
-        .unwrap()
-        .finish()
-        .await;
+        .with_runner(Arc::clone(&runner) as _, RunnerDuties::default(), None);
+    let finished = say(&agent, "Hi").finish().await;
     assert_eq!(finished.unwrap().outcome, Outcome::Success);
     assert_eq!(runner.0.0.lock().unwrap().len(), 1);
 }
@@ -287,11 +272,7 @@ async fn a_run_that_is_not_created_is_why_the_turn_fails() {
         ..AgentSetup::default()
     };
     let agent = Agent::new(config("http://localhost/v1"), setup).unwrap();
-    let finished = agent
-        .start_turn("Hi".into(), TurnOptions::default(), Vec::new(), Vec::new())
-        .unwrap()
-        .finish()
-        .await;
+    let finished = say(&agent, "Hi").finish().await;
     let Outcome::Failed { message, .. } = finished.unwrap().outcome else {
         panic!("there is no run");
     };
@@ -303,33 +284,25 @@ async fn the_app_says_what_to_leave_out_of_a_full_context() {
     let server = serve(Script::new().hop(says("Yes.")).hop(says("Yes."))).await;
     let mut config = config(&server.base_url());
     config.context_guard.window = Some(1_500);
-    let setup = AgentSetup {
-        history: Some(long_history()),
-        ..AgentSetup::default()
-    };
     let here = AgentSetup {
         trim_context: Some(Arc::new(Half)),
-        ..setup.clone()
+        ..AgentSetup::default()
     };
     let agent = Agent::new(config.clone(), here).unwrap();
     config.context_guard.at_limit = Some(stepwell_ffi::ContextPolicy::Trim);
     let runner = Arc::new(ByTasks(Backend::default()));
-    let elsewhere = Agent::for_runners(config, setup)
+    let elsewhere = Agent::for_runners(config, AgentSetup::default())
         .unwrap()
-        .with_runner(runner, None, false, false);
+        .with_runner(runner, RunnerDuties::default(), None);
     for agent in [agent, elsewhere] {
-        let finished = agent
-            .start_turn(
-                "And?".into(),
-                TurnOptions::default(),
-                Vec::new(),
-                Vec::new(),
-            )
-            .unwrap()
+        let conversation = agent
+            .conversation_with_history(key("thread"), long_history(), None)
+            .unwrap();
+        let finished = say_with(&conversation, "And?", TurnOptions::default())
             .finish()
             .await;
         assert_eq!(finished.unwrap().outcome, Outcome::Success);
-        assert_eq!(texts(&agent.messages()).len(), 5, "nothing is lost");
+        assert_eq!(texts(&conversation.messages()).len(), 5, "nothing is lost");
     }
     for request in server.requests() {
         let sent = request.body["messages"].as_array().unwrap();
@@ -361,7 +334,6 @@ async fn a_turn_is_begun_with_a_message_of_the_apps_own_and_said_otherwise() {
     let server = serve(script).await;
     let store = SessionStore::in_memory();
     let setup = AgentSetup {
-        thread_id: Some("garden".into()),
         store: Some(StoreSetup {
             store: Arc::clone(&store),
             waits: false,
@@ -374,18 +346,19 @@ async fn a_turn_is_begun_with_a_message_of_the_apps_own_and_said_otherwise() {
     });
     let mut first = start("first", "");
     (first.text, first.message) = (None, Some(JsonValue::of(&parts)));
-    let turn = agent.start(first, Vec::new()).unwrap();
+    let garden = agent.conversation(key("garden"));
+    let turn = garden.start(first, Vec::new()).unwrap();
     turn.begun().await;
     assert_eq!(turn.stored().unwrap().key.turn, "first");
     assert_eq!((turn.store_trouble(), turn.revived_from()), (None, None));
     turn.finish().await.unwrap();
-    agent
+    garden
         .start(start("second", "Second"), Vec::new())
         .unwrap()
         .finish()
         .await
         .unwrap();
-    let branch = agent
+    let branch = garden
         .branch(
             Some("first".into()),
             start("other", "Otherwise"),
@@ -393,7 +366,7 @@ async fn a_turn_is_begun_with_a_message_of_the_apps_own_and_said_otherwise() {
         )
         .unwrap();
     branch.finish().await.unwrap();
-    let said = texts(&agent.messages());
+    let said = texts(&garden.messages());
     assert_eq!(said, ["One", "Otherwise", "Three"], "the first is in parts");
     let turns = store.turns(key("garden")).await.unwrap();
     let parents: Vec<_> = turns.iter().map(|turn| turn.parent.as_deref()).collect();
@@ -412,16 +385,14 @@ async fn a_thread_begins_with_a_history_and_is_forgotten() {
     let history = json!([{ "id": "old", "role": "user", "content": "Before" }]);
     let history = JsonValue::of(&history);
     let other = agent
-        .thread_with_history(
+        .conversation_with_history(
             key("other"),
             history,
             Some(JsonValue::of(&json!({ "page": 1 }))),
         )
         .unwrap();
     assert_eq!(other.shared_state().as_str(), r#"{"page":1}"#);
-    other
-        .start_turn("Hi".into(), TurnOptions::default(), Vec::new(), Vec::new())
-        .unwrap()
+    say_with(&other, "Hi", TurnOptions::default())
         .finish()
         .await
         .unwrap();
@@ -431,9 +402,9 @@ async fn a_thread_begins_with_a_history_and_is_forgotten() {
     };
     assert_eq!(handle.key, key("other"));
     assert_eq!(registry.unread_threads(), [key("other")]);
-    agent.forget_thread(key("other"));
-    assert_eq!(agent.thread(key("other")).messages().as_str(), "[]");
-    let refused = agent.thread_with_history(
+    other.forget();
+    assert_eq!(agent.conversation(key("other")).messages().as_str(), "[]");
+    let refused = agent.conversation_with_history(
         key("bad"),
         JsonValue::from_text("nonsense".to_owned()),
         None,
@@ -468,9 +439,7 @@ async fn a_turn_is_looked_into_and_suspended_while_its_events_are_waited_for() {
         ..AgentSetup::default()
     };
     let agent = Agent::new(config(&server.base_url()), setup).unwrap();
-    let turn = agent
-        .start_turn("Tea".into(), TurnOptions::default(), Vec::new(), Vec::new())
-        .unwrap();
+    let turn = say(&agent, "Tea");
     turn.rested().await.unwrap();
     assert_eq!(texts(&turn.messages().await.unwrap()), ["Tea", "Well"]);
     assert_eq!(turn.shared_state().await.unwrap().as_str(), "{}");
@@ -502,13 +471,13 @@ async fn a_turn_is_looked_into_and_suspended_while_its_events_are_waited_for() {
         "{over:?}"
     );
 
-    let revived = agent.revive(&snapshot).unwrap();
+    let revived = agent.revive(&snapshot, "", "").unwrap();
     revived.begun().await;
     assert_eq!(texts(&revived.revived_from().unwrap()), ["Tea", "Well"]);
     let messages: Value = serde_json::from_str(revived.messages().await.unwrap().as_str()).unwrap();
     let call = messages[1]["toolCalls"][0]["id"].as_str().unwrap();
     revived
-        .finish_call(call.to_owned(), "here".into())
+        .resolve_call(call.to_owned(), "here".into())
         .await
         .unwrap();
     let finished = revived.finish().await.unwrap();
@@ -520,9 +489,7 @@ async fn a_turn_is_looked_into_and_suspended_while_its_events_are_waited_for() {
 async fn the_result_of_a_turn_that_is_over_stays_when_it_cannot_be_suspended() {
     let server = serve(Script::new().hop(Hop::hang_up())).await;
     let agent = Agent::new(config(&server.base_url()), AgentSetup::default()).unwrap();
-    let turn = agent
-        .start_turn("Hi".into(), TurnOptions::default(), Vec::new(), Vec::new())
-        .unwrap();
+    let turn = say(&agent, "Hi");
     while !turn.next_batch().await.is_empty() {}
     assert!(turn.suspend().await.is_err());
     let Outcome::Failed { failure, .. } = turn.finish().await.unwrap().outcome else {
@@ -589,11 +556,18 @@ async fn the_app_gives_keys_and_instructions_here_and_by_tasks() {
             config.credentials = Some(stepwell_ffi::Credentials::Host);
             let runner = Arc::new(ByTasks(Backend::default()));
             let agent = Agent::for_runners(config, AgentSetup::default()).unwrap();
-            agent.with_runner(runner, None, false, true)
+            agent.with_runner(
+                runner,
+                RunnerDuties {
+                    makes_instructions: true,
+                    ..RunnerDuties::default()
+                },
+                None,
+            )
         } else {
             Agent::new(config, setup.clone()).unwrap()
         };
-        let turn = agent.start(start("turn-1", "Hi"), Vec::new()).unwrap();
+        let turn = one_off(&agent, "turn-1");
         assert_eq!(turn.finish().await.unwrap().outcome, Outcome::Success);
         let said = Value::from("Turn turn-1.");
         assert_eq!(
@@ -622,9 +596,8 @@ async fn a_turn_has_options_of_its_own() {
         user: Some("user-7".to_owned()),
         ..TurnOptions::default()
     };
-    let turn = agent
-        .start_turn("Hi".into(), options, Vec::new(), Vec::new())
-        .unwrap();
+    let conversation = support::conversation(&agent);
+    let turn = say_with(&conversation, "Hi", options);
     assert_eq!(turn.finish().await.unwrap().outcome, Outcome::Success);
     let body = server.requests()[0].body.clone();
     assert_eq!(body["messages"][0]["content"], "Be brief.");
@@ -640,7 +613,7 @@ async fn a_turn_has_options_of_its_own() {
         tool_names: Some(vec!["wrok".to_owned()]),
         ..TurnOptions::default()
     };
-    let refused = agent.start_turn("Hi".into(), unknown, Vec::new(), Vec::new());
+    let refused = conversation.send("Hi".into(), unknown, Vec::new(), Vec::new());
     assert!(refused.is_err_and(|error| error.to_string().contains("wrok")));
 }
 
@@ -693,11 +666,11 @@ async fn the_app_has_hooks_here_and_by_tasks() {
             assert!(without.is_err_and(|error| error.to_string().contains("has no code")));
             let runner = Arc::new(ByTasks(Backend::default()));
             let agent = Agent::for_runners(config, AgentSetup::default()).unwrap();
-            agent.with_runner(runner, None, false, false)
+            agent.with_runner(runner, RunnerDuties::default(), None)
         } else {
             Agent::new(config, setup).unwrap()
         };
-        let turn = agent.start(start("turn-1", "Hi"), Vec::new()).unwrap();
+        let turn = one_off(&agent, "turn-1");
         let finished = turn.finish().await.unwrap();
         let Outcome::Failed { failure, .. } = finished.outcome else {
             panic!("it was refused");

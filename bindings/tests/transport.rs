@@ -9,11 +9,11 @@ use stepwell_core::dialect;
 use stepwell_ffi::{
     Agent, AgentSetup, AgentTool, CallbackError, ErrorKind, Finished, HttpAnswer, HttpHeader,
     HttpRequest, HttpTransport, Outcome, ToolContext, ToolError, ToolHandler, ToolInvocation,
-    ToolOutput, TurnOptions,
+    ToolOutput,
 };
 use stepwell_io::HttpClient;
 use stepwell_mock_llm::{Hop, MockLlm, Script};
-use support::{config, definition};
+use support::{config, definition, say};
 use tokio::sync::mpsc;
 
 struct Looks;
@@ -43,12 +43,7 @@ fn agent(base_url: &str, client: Arc<dyn HttpTransport>) -> Arc<Agent> {
 }
 
 async fn finished(agent: &Agent) -> Finished {
-    agent
-        .start_turn("Go".into(), TurnOptions::default(), Vec::new(), Vec::new())
-        .unwrap()
-        .finish()
-        .await
-        .unwrap()
+    say(agent, "Go").finish().await.unwrap()
 }
 
 fn event_stream() -> Vec<HttpHeader> {
@@ -209,9 +204,7 @@ impl HttpTransport for Endless {
 async fn a_request_that_nobody_waits_for_is_given_up() {
     let (sender, mut heard) = mpsc::unbounded_channel();
     let agent = agent("http://model.example/v1", Arc::new(Endless(sender)));
-    let turn = agent
-        .start_turn("Go".into(), TurnOptions::default(), Vec::new(), Vec::new())
-        .unwrap();
+    let turn = say(&agent, "Go");
     assert_eq!(heard.recv().await, Some("sent"));
     drop(turn);
     assert_eq!(heard.recv().await, Some("given up"));

@@ -15,8 +15,8 @@ from typing import Any
 
 import httpx
 
-from stepwell import TextMessageContent, Tool, ToolError, tool
-from stepwell.machine import AskApproval, CancelTool, CloseStream, OpenStream, Outputs, RunConfig, RunMachine, RunTool
+from stepwell import Tool, ToolError, tool
+from stepwell.machine import AskApproval, CancelTool, CloseStream, OpenStream, Outputs, RunConfig, RunMachine, RunTool, TextMessageContent
 from stepwell.updates import Event, Interrupted, Outcome, ToolFailureKind
 
 

@@ -2,7 +2,7 @@
 
 import sys
 
-from stepwell import Agent, Model, TextMessageContent, ToolCallUpdate, ToolOutput, tool
+from stepwell import Agent, Model, TextUpdate, ToolCallUpdate, ToolOutput, tool
 from stepwell.testing import MockLlm
 
 
@@ -20,7 +20,7 @@ with MockLlm() as mock:
     model = Model.openai_compatible("mock", base_url=sys.argv[1]) if len(sys.argv) > 1 else mock.model
     agent = Agent(model, tools=[get_secret_number])
     for update in agent.stream_sync("What are Alice's and Bob's secret numbers?"):
-        if isinstance(update, TextMessageContent):
+        if isinstance(update, TextUpdate):
             print(update.delta, end="", flush=True)
         elif isinstance(update, ToolCallUpdate) and isinstance(update.result, ToolOutput):
             print(f"\n[{update.name}: {update.result.content}]")

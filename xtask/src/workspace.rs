@@ -14,9 +14,9 @@ use std::{
     process::Command,
 };
 
-/// The features in addition to the default ones: the engine for many hosts. Dev-dependencies ask for those that tests
-/// need.
-pub(crate) const FEATURES: [&str; 2] = ["--features", "stepwell/restate"];
+/// The features in addition to the default ones: the engine for many hosts, and the stores of Python's wheel.
+/// Dev-dependencies ask for those that tests need.
+pub(crate) const FEATURES: [&str; 2] = ["--features", "stepwell/restate,stepwell-ffi/postgres"];
 
 /// A program of tests.
 #[derive(Clone, Debug)]

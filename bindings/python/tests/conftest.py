@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, settings
 from stepwell.testing import MockLlmProgram, Request, text
 from stepwell.testing import calls as calls
 
-__all__ = ["ROOT", "THOROUGH", "MockLlm", "calls", "mock_llm_program", "text"]
+__all__ = ["ROOT", "THOROUGH", "MockLlm", "calls", "mock_llm_program", "postgres_url", "text"]
 
 
 class MockLlm(MockLlmProgram):
@@ -48,6 +48,16 @@ def mock_llm_program() -> Path:
         if (program := target / profile / f"mock-llm{suffix}").exists():
             return program
     pytest.fail("there is no mock-llm: run `cargo build -p stepwell-mock-llm`, or set STEPWELL_MOCK_LLM")
+
+
+def postgres_url() -> str:
+    """The address of a PostgreSQL server; without one the test is skipped, except in CI."""
+    if url := os.environ.get("STEPWELL_POSTGRES"):
+        return url
+    missing = "set STEPWELL_POSTGRES to the address of a PostgreSQL server, or run `cargo xtask test python`"
+    if os.environ.get("STEPWELL_WHEEL") and os.environ.get("CI"):
+        pytest.fail(missing)
+    pytest.skip(f"SKIPPED: {missing}")
 
 
 @pytest.fixture

@@ -11,9 +11,9 @@ from typing import Any
 
 from conftest import THOROUGH
 
-from stepwell import Completed, Limits, StepwellError, TextMessageContent, Tool, ToolCallUpdate, ToolOutput
+from stepwell import Limits, StepwellError, Tool, ToolCallUpdate, ToolOutput
 from stepwell.callbacks import AnswerDeclined
-from stepwell.machine import AgUiOptions, AnswerGiven, AnswerTool, AskApproval, AskUser, Authorize, ContextEntry, ContextGuard, CreateRun, DecodeOutput, DevicePolicy, Effect, GenerationSettings, HookSpec, HookSubject, HookedAnswer, HookedCall, HookedRequest, HookedResult, JsonSchema, OpenStream, OutputType, Outputs, Persist, RepeatLimit, RetryPolicy, RunConfig, RunHook, RunMachine, RunTool, TextOptions, Timeouts, TrimContext, TurnOptions
+from stepwell.machine import AgUiOptions, AnswerGiven, AnswerTool, AskApproval, AskUser, Authorize, Completed, ContextEntry, ContextGuard, CreateRun, DecodeOutput, DevicePolicy, Effect, GenerationSettings, HookSpec, HookSubject, HookedAnswer, HookedCall, HookedRequest, HookedResult, JsonSchema, OpenStream, OutputType, Outputs, Persist, RepeatLimit, RetryPolicy, RunConfig, RunHook, RunMachine, RunTool, TextMessageContent, TextOptions, Timeouts, TrimContext, TurnOptions
 from stepwell.updates import (
     AnswerDropped,
     CallKey,
@@ -29,8 +29,9 @@ from stepwell.updates import (
     LimitReached,
     Outcome,
     OutputRefused,
-    PartialArguments,
-    PartialOutput,
+    ToolArgumentsUpdate,
+    OutputUpdate,
+    PendingUpdate,
     ReasoningMessageContent,
     Retrying,
     SteeringRefused,
@@ -46,7 +47,7 @@ from stepwell.updates import (
     ToolProgress,
     UnknownToolCall,
     WaitingForNetwork,
-    WarningEvent,
+    WarningUpdate,
 )
 
 FOLDER = Path(__file__).resolve().parents[3] / "tests/scenarios"
@@ -200,7 +201,12 @@ def outcome_line(outcome: Outcome) -> str:
     return name
 
 
-_EVENTS = {"warning_event": "warning"}
+_EVENTS = {
+    "output_update": "partial_output",
+    "pending_update": "pending",
+    "tool_arguments_update": "partial_arguments",
+    "warning_update": "warning",
+}
 
 
 def _event(event: Event) -> tuple[str, str | None, str]:
@@ -212,9 +218,9 @@ def _event(event: Event) -> tuple[str, str | None, str]:
             return kind, event.message_id, event.delta
         case ToolCallArgs():
             return kind, event.tool_call_id, event.delta
-        case PartialArguments():
+        case ToolArgumentsUpdate():
             return kind, event.tool_call_id, ""
-        case PartialOutput():
+        case OutputUpdate():
             return kind, str(event.hop), ""
         case OutputRefused():
             return kind, None, f"{event.retries_left}, {event.reason}"
@@ -240,9 +246,11 @@ def _event(event: Event) -> tuple[str, str | None, str]:
             return kind, None, f"{event.attempt} in {round(event.delay * 1000)} ms, {event.reason}"
         case Interrupted():
             return kind, None, " ".join(asked.id for asked in event.interrupts)
+        case PendingUpdate():
+            return kind, None, " ".join(each.id for each in event.pending)
         case AnswerDropped():
             return kind, None, event.effect
-        case WarningEvent():
+        case WarningUpdate():
             return kind, None, event.message
         case Completed():
             return kind, None, outcome_line(event.outcome)

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import pytest
 from conftest import ROOT, MockLlm, calls, text
 
-from stepwell import Agent, MemoryStore, MisuseError, TextMessageContent, ThreadKey, ToolContext, tool
+from stepwell import Agent, MemoryStore, MisuseError, TextUpdate, ThreadKey, ToolContext, tool
 from stepwell.asgi import AgUiApp, to_ag_ui
 from stepwell.updates import Started
 
@@ -220,7 +220,7 @@ async def test_the_example_serves(mock_llm: Start, monkeypatch: pytest.MonkeyPat
 
 
 async def test_an_event_has_its_json() -> None:
-    piece = TextMessageContent("m", "hi")
+    piece = TextUpdate("m", "hi")
     assert piece.to_json() == {"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": "hi"}
     assert Started("t", "r").to_json() == {"type": "started", "threadId": "t", "runId": "r"}
 

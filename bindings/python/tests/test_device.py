@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from machines import STOP, answers, asked, at, config, contents, delta, opened, order, sent
 
-from stepwell import Completed, MisuseError
+from stepwell import MisuseError
 from stepwell.machine import (
+    Completed,
     AgUiOptions,
     CancelTool,
     CloseStream,

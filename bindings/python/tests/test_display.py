@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from stepwell import Agent, ConnectionFailedError, ToolError, show, tool
 from stepwell.display import TurnCard
 from stepwell.testing import play
-from stepwell.testing.strategies import event_sequences
+from stepwell.testing.strategies import turns
 from stepwell.updates import Event
 
 Start = Callable[..., MockLlm]
@@ -122,7 +122,7 @@ def test_hostile_text_is_shown_as_text_everywhere() -> None:
             assert "\\x1b" in shown
 
 
-@given(event_sequences())
+@given(turns().map(lambda turn: turn.events))
 def test_no_turn_breaks_the_page(events: list[Event]) -> None:
     view = view_of(events)
     assert is_harmless(view.to_html())

@@ -18,8 +18,8 @@ import httpx
 import pytest
 from conftest import ROOT, MockLlm, calls, text
 
-from stepwell import Agent, SqliteStore, TextMessageContent, ToolCallUpdate, tool
-from stepwell.machine import RetryPolicy, RunConfig, RunMachine, Timeouts
+from stepwell import Agent, SqliteStore, TextUpdate, ToolCallUpdate, tool
+from stepwell.machine import RetryPolicy, RunConfig, RunMachine, TextMessageContent, Timeouts
 from stepwell.updates import Cancelled, Event, Failed, Retrying, Success, ToolFailure, ToolFailureKind
 
 Start = Callable[..., MockLlm]
@@ -337,13 +337,13 @@ async def test_an_agent_goes_on_with_a_turn_of_a_file_whose_process_died_in_mid_
     mock = mock_llm({"steps": [{"text": "Well"}, "stall"]}, text("Hello"))
     program = """
 import asyncio, os, sys
-from stepwell import Agent, Model, SqliteStore, TextMessageContent
+from stepwell import Agent, Model, SqliteStore, TextUpdate
 
 async def main():
     store = await SqliteStore.open(sys.argv[2])
     agent = Agent(Model.openai_compatible("m", base_url=sys.argv[1]), store=store)
     async for event in agent.conversation().stream("Go"):
-        if isinstance(event, TextMessageContent):
+        if isinstance(event, TextUpdate):
             os._exit(9)
 
 asyncio.run(main())

@@ -13,7 +13,7 @@ from conftest import MockLlm, calls, text
 BEGINS = """
     import asyncio
     import sys
-    from stepwell import Agent, Model, TextMessageContent, tool
+    from stepwell import Agent, Model, TextUpdate, tool
 
     @tool
     def wait() -> str:
@@ -26,7 +26,7 @@ BEGINS = """
         global turn
         turn = agent.stream("Go")
         async for event in turn:
-            if isinstance(event, TextMessageContent):
+            if isinstance(event, TextUpdate):
                 break
 
     asyncio.run(main())

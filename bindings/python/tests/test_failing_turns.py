@@ -19,15 +19,16 @@ import stepwell
 from stepwell import (
     Agent,
     AuthenticationError,
-    Completed,
     Conversation,
     MemoryStore,
     Model,
     StepwellError,
+    TextUpdate,
     TurnCancelledError,
 )
 from stepwell.machine import RetryPolicy
 from stepwell.testing import error
+from stepwell.updates import Failed, Success
 
 Start = Callable[..., MockLlm]
 
@@ -51,7 +52,7 @@ async def test_an_async_loop_raises_after_the_last_event(mock_llm: Start) -> Non
     with pytest.raises(AuthenticationError):
         async for event in turn:
             seen.append(event)
-    assert isinstance(seen[-1], Completed)
+    assert seen and isinstance(turn.outcome, Failed)
     # It raises once, and the result stays.
     assert [event async for event in turn] == []
     with pytest.raises(AuthenticationError):
@@ -64,14 +65,14 @@ def test_a_plain_loop_raises_after_the_last_event(mock_llm: Start) -> None:
     with pytest.raises(AuthenticationError):
         for event in turn:
             seen.append(event)
-    assert isinstance(seen[-1], Completed)
+    assert seen and isinstance(turn.outcome, Failed)
     assert list(turn) == []
 
 
 async def test_a_loop_can_opt_out(mock_llm: Start) -> None:
     turn = agent_of(mock_llm(WRONG_KEY)).stream("Hi")
     seen = [event async for event in turn.updates(raise_on_error=False)]
-    assert isinstance(seen[-1], Completed) and turn._outcome == seen[-1].outcome
+    assert seen and isinstance(turn.outcome, Failed)
     with pytest.raises(AuthenticationError):
         async for _ in agent_of(mock_llm(WRONG_KEY)).stream("Hi").updates():
             pass
@@ -80,13 +81,15 @@ async def test_a_loop_can_opt_out(mock_llm: Start) -> None:
 def test_a_plain_loop_can_opt_out(mock_llm: Start) -> None:
     turn = agent_of(mock_llm(WRONG_KEY)).stream_sync("Hi")
     seen = list(turn.updates(raise_on_error=False))
-    assert isinstance(seen[-1], Completed) and turn._outcome == seen[-1].outcome
+    assert seen and isinstance(turn.outcome, Failed)
     with pytest.raises(AuthenticationError):
         list(agent_of(mock_llm(WRONG_KEY)).stream_sync("Hi").updates())
 
 
 async def test_a_loop_over_a_whole_answer_raises_nothing(mock_llm: Start) -> None:
-    assert isinstance([event async for event in agent_of(mock_llm(text("Hello"))).stream("Hi")][-1], Completed)
+    turn = agent_of(mock_llm(text("Hello"))).stream("Hi")
+    assert [event.delta async for event in turn if isinstance(event, TextUpdate)] == ["Hello"]
+    assert turn.outcome == Success()
 
 
 async def test_a_loop_over_a_cancelled_turn_raises(mock_llm: Start) -> None:

@@ -9,10 +9,10 @@ from typing import Annotated
 from hypothesis import given
 from pydantic import BaseModel, Field
 
-from stepwell import Agent, Completed, Decision, MemoryStore, ThreadKey, ToolInvocation, tool
+from stepwell import Agent, Decision, MemoryStore, ThreadKey, ToolCallUpdate, ToolInvocation, tool
 from stepwell.testing import text
-from stepwell.testing.strategies import event_sequences
-from stepwell.updates import Event
+from stepwell.testing.strategies import update_sequences
+from stepwell.updates import CallKey, ToolCallStatus, Update
 
 
 class Ticket(BaseModel):
@@ -20,12 +20,16 @@ class Ticket(BaseModel):
 
 
 class Screen:
-    """Shows a spinner for as long as a turn takes."""
+    """Shows which calls run."""
 
-    spinner = True
+    def __init__(self) -> None:
+        self.running: set[CallKey] = set()
 
-    def show(self, event: Event) -> None:
-        self.spinner = not isinstance(event, Completed)
+    def show(self, update: Update) -> None:
+        if isinstance(update, ToolCallUpdate):
+            self.running.discard(update.call)
+            if update.status is ToolCallStatus.EXECUTING:
+                self.running.add(update.call)
 
 
 class Trip(BaseModel):
@@ -57,6 +61,11 @@ async def answer(user: str, chat: str, said: str) -> str:
     return (await conversation.send(said)).text
 
 
+async def decide(user: str, chat: str, call: str, allowed: bool) -> None:
+    conversation = agent.conversation(ThreadKey(chat, room=user), store=store)
+    await (conversation.approve(call) if allowed else conversation.deny(call, "not now"))
+
+
 def test_a_trip_is_described() -> None:
     assert "Where from." in str(book.parameters)
 
@@ -67,9 +76,9 @@ def test_it_greets(mock_llm):                          # the pytest plug-in's fi
     assert agent.run_sync("Hi").text == "Hello"
     assert mock.failures() == []                       # what a provider would have refused, and what tools raised
 
-@given(event_sequences())                              # from stepwell.testing.strategies
-def test_my_screen_ends_idle(events):
+@given(update_sequences())                             # from stepwell.testing.strategies
+def test_my_screen_ends_idle(updates):
     screen = Screen()
-    for event in events:
-        screen.show(event)
-    assert not screen.spinner
+    for update in updates:
+        screen.show(update)
+    assert not screen.running

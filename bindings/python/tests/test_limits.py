@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from machines import STOP, answers, asks, at, config, delta, order, sent, updates
 
-from stepwell import Agent, Completed, Limits, MisuseError, tool
-from stepwell.machine import LongContextPrice, ModelPrice, RepeatLimit, RunConfig, RunMachine, RunTool
+from stepwell import Agent, Limits, MisuseError, tool
+from stepwell.machine import Completed, LongContextPrice, ModelPrice, RepeatLimit, RunConfig, RunMachine, RunTool
 from stepwell.providers import model_price
 from stepwell.updates import (
     Event,

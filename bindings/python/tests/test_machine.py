@@ -13,8 +13,10 @@ import pytest
 from conftest import MockLlm, calls, text
 from machines import STOP, at, config, delta, opened
 
-from stepwell import Completed, MisuseError, TextMessageContent, Tool, ToolCallUpdate, tool
+from stepwell import MisuseError, Tool, ToolCallUpdate, tool
 from stepwell.machine import (
+    Completed,
+    TextMessageContent,
     AskApproval,
     CancelTool,
     CloseStream,
@@ -37,7 +39,7 @@ from stepwell.updates import (
     EndChange,
     Event,
     Failed,
-    PartialArguments,
+    ToolArgumentsUpdate,
     Retrying,
     Success,
     ToolFailure,
@@ -355,8 +357,8 @@ def test_arguments_are_parsed_while_they_stream() -> None:
     machine = RunMachine(config("http://localhost/v1", get_secret_number, partial_arguments=True))
     effect = opened(machine)
 
-    def updates(arguments: str) -> list[PartialArguments]:
-        return [event for event in machine.receive(effect, piece(arguments)).events if isinstance(event, PartialArguments)]
+    def updates(arguments: str) -> list[ToolArgumentsUpdate]:
+        return [event for event in machine.receive(effect, piece(arguments)).events if isinstance(event, ToolArgumentsUpdate)]
 
     (first,) = updates('{"name": "al')
     assert (first.tool_call_id, first.call.index, first.stopped) == ("call-1", 0, None)

@@ -12,7 +12,6 @@ from conftest import MockLlm, calls, text
 from stepwell import (
     Agent,
     AssistantMessage,
-    Completed,
     ContextTooLongError,
     Deferred,
     MemoryStore,
@@ -28,7 +27,7 @@ from stepwell.device import Device
 from stepwell.machine import ContextGuard, RegistryEvent, RunConfig, RunRegistry, TextOptions
 from stepwell.registry import RunStarted
 from stepwell.settings import AgentOptions, GenerationSettings, ModelSettings, RunOptions
-from stepwell.updates import PartialArguments, Success
+from stepwell.updates import ToolArgumentsUpdate, Success
 
 Start = Callable[..., MockLlm]
 
@@ -70,7 +69,7 @@ async def test_options_reach_the_turn(mock_llm: Start) -> None:
     )
     turn = agent.stream("Tea")
     async for event in turn:
-        if isinstance(event, PartialArguments):
+        if isinstance(event, ToolArgumentsUpdate):
             break
     else:
         pytest.fail("the arguments were not parsed while they came")
@@ -183,9 +182,10 @@ async def test_a_turn_is_looked_into_and_suspended(mock_llm: Start) -> None:
 
     watching = asyncio.create_task(watch())
     snapshot = await turn.suspend()
-    assert not any(isinstance(event, Completed) for event in await watching)
+    await watching
+    assert turn.outcome is None
 
-    revived = agent.revive(snapshot)
+    revived = agent.agent.revive(snapshot)
     await revived.begun()
     assert revived.revived_from == messages
     assert isinstance(messages[1], AssistantMessage)

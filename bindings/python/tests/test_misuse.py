@@ -81,7 +81,7 @@ WRONG: list[tuple[Callable[[], object], str]] = [
     (lambda: Agent(3), "the model is of the type int; give a `Model`, or a string like"),  # type: ignore[call-overload]
     (lambda: Agent("gpt-5-mini"), "'gpt-5-mini' names no provider; write \"provider:model\""),
     (lambda: Model.openai("m", api_key=5), "`api_key` of `Model` is of the type int; give a string or a function"),  # type: ignore[arg-type]
-    (lambda: agent().run_sync("Hi", headers={"authorization": SECRET.encode()}), "`headers` of `Agent.stream` is of the type dict"),  # type: ignore[dict-item]
+    (lambda: agent().run_sync("Hi", headers={"authorization": SECRET.encode()}), "`headers` of `Agent.run` is of the type dict"),  # type: ignore[dict-item]
     (lambda: agent(retry=3), "`retry` of `Agent` is of the type int; give RetryPolicy or a JSON object"),
     (lambda: agent(temperature="hot"), "`temperature` of `Agent` is of the type str; give float"),
     (lambda: agent(tools=3), "`tools` of `Agent` is of the type int"),

@@ -14,7 +14,7 @@ from pydantic import BaseModel, Field, field_validator
 
 from stepwell import Agent, MisuseError, OutputInvalidError
 from stepwell.machine import OutputType
-from stepwell.updates import PartialOutput
+from stepwell.updates import OutputUpdate
 
 Start = Callable[..., MockLlm]
 
@@ -106,7 +106,7 @@ def test_what_never_fits_is_an_error_with_the_text(mock_llm: Start) -> None:
 async def test_the_answer_is_seen_while_it_streams(mock_llm: Start) -> None:
     mock = mock_llm({"steps": [{"text": BERGEN[:12]}, {"text": BERGEN[12:]}]})
     turn = agent(mock).stream("Where to?", output_type=Trip)
-    seen = [turn.partial_output async for event in turn if isinstance(event, PartialOutput)]
+    seen = [turn.partial_output async for event in turn if isinstance(event, OutputUpdate)]
     assert seen[-1] == {"city": "Bergen", "days": 3}
     assert (await turn.result()).output == Trip("Bergen", 3)
 

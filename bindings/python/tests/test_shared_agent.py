@@ -82,9 +82,9 @@ async def test_nothing_stays_of_runs_and_of_conversations_that_are_let_go() -> N
             await agent.run("Hi")
             await agent.conversation(f"c{number}").send("Hi")
         gc.collect()
-        engine = agent._engine_of(None)
-        assert engine.held() == 0
-        assert json.loads(Device(agent).registry.snapshot())["unread"] == []
+        registry = Device(agent).registry
+        assert registry.running() == []
+        assert json.loads(registry.snapshot())["unread"] == []
 
 
 async def test_a_run_is_a_coroutine(mock_llm: Start) -> None:
@@ -174,16 +174,14 @@ async def test_a_detached_turn_outlives_its_conversation_and_is_released_at_its_
         conversation = agent.conversation("c")
         del conversation
         gc.collect()
-        engine = agent._engine_of(None)
-        assert engine.held() == 1
+        registry = Device(agent).registry
+        assert [handle.key.thread for handle in registry.running()] == ["c"]
         done.set()
         await asyncio.to_thread(mock.wait_until, lambda requests: len(requests) == 2)
-        while Device(agent).registry.running():
+        while registry.running():
             await asyncio.sleep(0)
         assert mock.requests()[1]["delivery"] == "complete"
-        await agent.run("Another")
-        gc.collect()
-        assert engine.held() == 0
+        assert json.loads(registry.snapshot())["unread"] == []
 
 
 async def test_agents_that_share_a_store_of_the_apps_share_its_thread() -> None:
@@ -193,7 +191,7 @@ async def test_agents_that_share_a_store_of_the_apps_share_its_thread() -> None:
     Own.__abstractmethods__ = frozenset()
     store = Own()  # type: ignore[abstract]
     first, second = Agent("openai:m", store=store), Agent("openai:m", store=store)
-    assert first.store is second.store is first._engine_of(store).store
+    assert first.store is not None and first.store is second.store
     assert second.with_model("openai:other").store is first.store
 
 

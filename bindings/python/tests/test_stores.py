@@ -8,13 +8,14 @@ import importlib.util
 import subprocess
 import sys
 import threading
+import uuid
 from collections.abc import Awaitable, Callable, Iterator
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from conftest import ROOT, MockLlm, calls, text
+from conftest import ROOT, MockLlm, calls, postgres_url, text
 from machines import at
 
 from stepwell import (
@@ -23,6 +24,7 @@ from stepwell import (
     MemoryStore,
     Model,
     SessionStore,
+    PostgresStore,
     SqliteStore,
     StoreError,
     ThreadKey,
@@ -56,7 +58,7 @@ from stepwell.stores import (
     TurnRecord,
     Unfinished,
 )
-from stepwell.updates import Cancelled, Event, Failed, NotStored, Success, ToolCallStatus, WarningEvent
+from stepwell.updates import Cancelled, Failed, NotStored, Success, ToolCallStatus, Update, WarningUpdate
 
 Start = Callable[..., MockLlm]
 
@@ -146,7 +148,11 @@ async def in_async(folder: Path) -> AnyStore:
     return AsyncStore(own_store(folder / "own.db"))
 
 
-every_store = pytest.mark.parametrize("make", [in_memory, in_sqlite, in_own, in_async])
+async def in_postgres(_: Path) -> AnyStore:
+    return await PostgresStore.open(postgres_url(), schema=f"python_{uuid.uuid4().hex}", max_connections=4)
+
+
+every_store = pytest.mark.parametrize("make", [in_memory, in_sqlite, in_postgres, in_own, in_async])
 
 
 @tool(idempotent=True)
@@ -236,7 +242,7 @@ async def test_what_was_said_is_said_otherwise(mock_llm: Start, make: MakeStore,
     assert mock.failures() == []
 
 
-async def all_of(turn: Turn[Any]) -> list[Event]:
+async def all_of(turn: Turn[Any]) -> list[Update]:
     return [event async for event in turn.updates(raise_on_error=False)]
 
 
@@ -268,7 +274,7 @@ async def test_the_owner_before_is_refused(mock_llm: Start, make: MakeStore, tmp
     may_end.set()
     events = await all_of(lost)
     assert lost._outcome == Cancelled()
-    warnings = [event.message for event in events if isinstance(event, WarningEvent)]
+    warnings = [event.message for event in events if isinstance(event, WarningUpdate)]
     assert any("has generation 2 by now, and the writer has 1" in warning for warning in warnings), warnings
     view = await sessions.view("thread")
     assert [turn.status for turn in view.turns] == [TurnStatus.CANCELLED, TurnStatus.COMPLETE]
@@ -349,7 +355,7 @@ async def test_a_store_that_fails_is_tried_again(mock_llm: Start, tmp_path: Path
     turn = agent.stream("Hi")
     events = await all_of(turn)
     assert turn._outcome == Success()
-    warnings = [event.message for event in events if isinstance(event, WarningEvent)]
+    warnings = [event.message for event in events if isinstance(event, WarningUpdate)]
     assert len(warnings) == 2 and "ConnectionError: no route" in warnings[0]
     assert store.loops == {asyncio.get_running_loop()}
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from conftest import MockLlm, text
 
-from stepwell import Agent, Conversation, SyncTurn, Turn, TurnCancelledError, tool
+from stepwell import Agent, Conversation, Turn, TurnCancelledError, tool
 from stepwell.asgi import to_ag_ui
-from stepwell.sync import _thread
+from stepwell.sync import SyncTurn, _thread
 from stepwell.updates import Cancelled
 
 Start = Callable[..., MockLlm]

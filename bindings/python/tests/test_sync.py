@@ -19,12 +19,11 @@ from conftest import MockLlm, calls, text
 from stepwell import (
     Agent,
     AuthenticationError,
-    Completed,
     Conversation,
     Deferred,
     MisuseError,
     StepwellError,
-    TextMessageContent,
+    TextUpdate,
     ToolCallUpdate,
     ToolOutput,
     tool,
@@ -55,7 +54,7 @@ def test_a_plain_loop(mock_llm: Start) -> None:
     agent = agent_of(mock_llm(), get_secret_number)
     turn = agent.stream_sync("Go")
     events = list(turn)
-    assert events[-1] == Completed(Success()) and turn._outcome == Success()
+    assert turn.outcome == Success()
     results = {event.call.index: event.result for event in events if isinstance(event, ToolCallUpdate)}
     assert results == {0: ToolOutput("42"), 1: ToolOutput("7")}
     assert turn.result().messages == agent.messages
@@ -92,7 +91,7 @@ def test_async_tools_run_beside_each_other_and_off_the_callers_thread(mock_llm: 
 def test_leaving_the_loop_cancels(mock_llm: Start) -> None:
     mock = mock_llm({"steps": [{"text": "Well"}, "stall"]})
     for event in agent_of(mock).stream_sync("Go"):
-        if isinstance(event, TextMessageContent):
+        if isinstance(event, TextUpdate):
             break
     gc.collect()
     mock.wait_until(lambda requests: requests[0]["delivery"] == "client_left")
@@ -108,13 +107,14 @@ def test_with_cancels_at_its_end(mock_llm: Start) -> None:
 def test_waiting_has_an_end_and_loses_nothing(mock_llm: Start) -> None:
     mock = mock_llm({"steps": [{"text": "Well"}, "stall"]})
     turn = agent_of(mock).stream_sync("Go")
-    while not isinstance(next(turn), TextMessageContent):
+    while not isinstance(next(turn), TextUpdate):
         pass
     with pytest.raises(TimeoutError):
         while turn.wait(0.05):
             next(turn)
     turn.cancel()
-    assert list(turn.updates(raise_on_error=False))[-1] == Completed(Cancelled())
+    list(turn.updates(raise_on_error=False))
+    assert turn.outcome == Cancelled()
 
 
 def test_what_a_turn_is_told(mock_llm: Start) -> None:
@@ -147,7 +147,7 @@ def test_a_turn_that_rests_is_revived(mock_llm: Start) -> None:
         assert turn.snapshot() == snapshot
     turn._finish()
     (waiting,) = [call for message in first.messages.to_json() for call in message.get("toolCalls", [])]
-    revived = first.agent.conversation(first.id).revive_sync(snapshot)
+    revived = first.agent.revive_sync(snapshot)
     revived.resolve_call(waiting["id"], "the tea is here")
     assert revived._finish().text == "Enjoy"
 
@@ -209,10 +209,10 @@ def test_ctrl_c_cancels_the_turn(mock_llm: Start) -> None:
     mock = mock_llm({"steps": [{"text": "Well"}, "stall"]})
     program = """
         import sys
-        from stepwell import Agent, Model, TextMessageContent
+        from stepwell import Agent, Model, TextUpdate
         try:
             for event in Agent(Model.openai_compatible("m", base_url=sys.argv[1])).stream_sync("Go"):
-                if isinstance(event, TextMessageContent):
+                if isinstance(event, TextUpdate):
                     print("began", flush=True)
         except KeyboardInterrupt:
             print("stopped")

@@ -19,22 +19,20 @@ from hypothesis import Phase, find, given, settings
 
 from stepwell import (
     Agent,
-    Completed,
     InvalidRequestError,
     MisuseError,
     Model,
-    TextMessageContent,
+    TextUpdate,
     ToolCallUpdate,
     ToolError,
     ToolOutput,
     tool,
 )
-from stepwell.machine import RetryPolicy
+from stepwell.machine import Completed, RetryPolicy, TextMessageContent
 from stepwell.testing import Hop, MockLlm, MockLlmProgram, PlayedTurn, SECRET_NUMBERS, calls, error, play, text
-from stepwell.testing.strategies import event_sequences, turns
+from stepwell.testing.strategies import update_sequences, turns
 from stepwell.updates import (
     Cancelled,
-    Event,
     Failed,
     Outcome,
     Retrying,
@@ -57,19 +55,17 @@ def agent_of(base_url: str, *tools: Callable[..., object]) -> Agent[Any, Any]:
     return Agent(Model.openai_compatible("mock", base_url=base_url), tools=tools, retry=retry)
 
 
-def shape(events: list[Event]) -> list[str]:
+def shape(events: list[Update]) -> list[str]:
     """What happened: neighbouring pieces are one, and ids that a run draws are left out."""
     lines: list[str] = []
     for event in events:
         match event:
-            case TextMessageContent(delta=delta) if lines and lines[-1].startswith("says "):
+            case TextUpdate(delta=delta) if lines and lines[-1].startswith("says "):
                 lines[-1] += delta
-            case TextMessageContent(delta=delta):
+            case TextUpdate(delta=delta):
                 lines.append(f"says {delta}")
             case ToolCallUpdate():
                 lines.append(f"{event.call} {event.name} {event.tool_call_id} {event.status} {event.result}")
-            case Completed(outcome=outcome):
-                lines.append(str(outcome))
             case Retrying():
                 lines.append("retries")
     return lines
@@ -186,7 +182,7 @@ async def test_a_client_that_leaves_is_seen() -> None:
     with MockLlm({"steps": [{"text": "Well"}, "stall"]}) as mock:
         async with agent_of(mock.base_url).stream("Go") as turn:
             async for event in turn:
-                if isinstance(event, TextMessageContent):
+                if isinstance(event, TextUpdate):
                     break
         await asyncio.to_thread(mock.wait_until, lambda requests: requests[0]["delivery"] == "client_left")
 
@@ -195,7 +191,7 @@ def test_closing_cuts_what_is_under_way() -> None:
     mock = MockLlm({"steps": [{"text": "Well"}, "stall"]})
     turn = agent_of(mock.base_url).stream_sync("Go")
     for event in turn.updates(raise_on_error=False):
-        if isinstance(event, TextMessageContent):
+        if isinstance(event, TextUpdate):
             mock.close()
     assert isinstance(turn._outcome, Failed)
     with pytest.raises(TimeoutError, match="did not come to that"):
@@ -229,10 +225,12 @@ def test_without_the_program_that_is_said(monkeypatch: pytest.MonkeyPatch) -> No
 def test_playing_gives_what_an_agent_gives() -> None:
     played = play(*SECRET_NUMBERS, tools=[get_secret_number], answer=lambda call: NUMBERS[call.arguments["name"]])
     with MockLlm() as mock:
-        real = list(agent_of(mock.base_url, get_secret_number).stream_sync("Go on"))
+        turn = agent_of(mock.base_url, get_secret_number).stream_sync("Go on")
+        real = list(turn)
 
     # Ids count the answers from 1 here and from 0 there, and of tools side by side either may be done first.
-    assert sorted(line.replace("call_1_", "call_0_") for line in shape(played.events)) == sorted(shape(real))
+    assert sorted(line.replace("call_1_", "call_0_") for line in shape(played.updates)) == sorted(shape(real))
+    assert turn.outcome == played.outcome
     assert isinstance(played.events[0], Started) and played.outcome == Success()
     assert played.text.endswith("Alice's number is 42, Bob's is 7")
     assert [message["role"] for message in played.messages] == ["user", "assistant", "tool", "tool", "assistant"]
@@ -305,9 +303,9 @@ def test_without_trouble_all_is_well(turn: PlayedTurn) -> None:
     assert turn.outcome == Success()
 
 
-@given(event_sequences())
-def test_an_invariant_that_holds(events: list[Event]) -> None:
-    assert len(events) >= 2
+@given(update_sequences())
+def test_an_invariant_that_holds(events: list[Update]) -> None:
+    assert isinstance(events[0], Started)
 
 
 @pytest.mark.parametrize(

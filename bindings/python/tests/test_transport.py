@@ -10,7 +10,7 @@ import httpx
 import pytest
 from conftest import MockLlm, calls, text
 
-from stepwell import Agent, ConnectionFailedError, Model, TextMessageContent, tool
+from stepwell import Agent, ConnectionFailedError, Model, TextUpdate, tool
 from stepwell.updates import Failed, Success
 
 Start = Callable[..., MockLlm]
@@ -96,7 +96,7 @@ async def test_an_answer_that_nobody_waits_for_is_given_up() -> None:
     async with httpx.AsyncClient(transport=answer) as client:
         turn = agent_of("http://model.example/v1", client).stream("Go")
         async for event in turn:
-            if isinstance(event, TextMessageContent):
+            if isinstance(event, TextUpdate):
                 turn.cancel()
                 break
         await body.closed.wait()

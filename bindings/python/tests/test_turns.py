@@ -13,7 +13,6 @@ from machines import updates
 from stepwell import (
     Agent,
     BusyError,
-    Completed,
     Conversation,
     Deferred,
     MisuseError,
@@ -116,13 +115,13 @@ async def test_a_deferred_call_rests_and_another_agent_goes_on(mock_llm: Start) 
     assert (await turn._finish()).outcome == Cancelled()
 
     second = Agent(mock.model, tools=[order]).conversation(first.id)
-    revived = second.revive(snapshot)
+    revived = second.agent.revive(snapshot)
     (waiting,) = [call for message in first.messages.to_json() for call in message.get("toolCalls", [])]
     await revived.resolve_call(waiting["id"], "the tea is here")
     events = [event async for event in revived]
     (update,) = [event for event in updates(events, waiting["id"]) if event.result]
     assert update.result == ToolOutput("the tea is here")
-    assert events[-1] == Completed(Success())
+    assert revived.outcome == Success()
     assert (second.messages[-1].text, [message["role"] for message in second.messages.to_json()]) == (
         "Enjoy!",
         ["user", "assistant", "tool", "assistant"],

@@ -128,9 +128,10 @@ def test_every_method_of_a_store_has_its_own() -> None:
     assert public(_ffi.SessionStore) - {
         "in_memory",
         "of_app",
+        "open_postgres",
         "open_sqlite",
         "with_store_runner",
-    } == public(SessionStore) - {"inner", "on"}
+    } == public(SessionStore) - {"inner", "is_here", "on"}
     assert public(Store) == public(_ffi.Store)
 
 
@@ -158,16 +159,16 @@ def test_what_is_lifted_can_be_lowered() -> None:
 
 def public(of: type) -> set[str]:
     """The names of its methods, with those that are generated."""
-    classes = [of, *(base for base in of.__mro__ if base.__module__ == "stepwell._ffi.calls")]
+    classes = [of, *(base for base in of.__mro__ if base.__module__ in ("stepwell._ffi.calls", "stepwell.replies"))]
     return {name for each in classes for name in vars(each) if not name.startswith("_")}
 
 
 def test_every_method_of_a_turn_has_its_own() -> None:
     # A turn is iterated over, one by one or by `more`, and one method takes both forms of a message, or of a result; what
     # it took is told from its events. What comes of a typed answer is put together here, and `asgi` makes a run of the turn.
-    named = {"finish": "result", "finish_call": "resolve_call"}
-    theirs = public(_ffi.Turn) - {"next_batch", "steer_message", "finish_call_parts", "to_ag_ui"}
-    own = {"more", "updates", "text_stream", "plot", "timeline", "partial_output"}
+    named = {"finish": "result"}
+    theirs = public(_ffi.Turn) - {"next_batch", "steer_message", "resolve_call_parts", "to_ag_ui"}
+    own = {"more", "updates", "text_stream", "outcome", "plot", "timeline", "partial_output"}
     assert {named.get(name, name) for name in theirs} == public(Turn) - own
 
 

@@ -130,6 +130,30 @@ impl SessionStore {
     }
 }
 
+#[cfg(feature = "postgres")]
+#[uniffi::export]
+impl SessionStore {
+    /// Connects to a store on a PostgreSQL server, by an address as libpq takes it
+    /// (`postgres://user:password@server/database?sslmode=verify-full`); what the address leaves out is taken from libpq's
+    /// environment variables. The tables are created if there are none, in this schema, or in that of the user's search
+    /// path if none is named. Several processes on several machines may use the database at once, each with up to
+    /// `max_connections`, 10 if absent and at least 3.
+    #[uniffi::constructor(default(schema = None, max_connections = None))]
+    pub async fn open_postgres(
+        url: String,
+        schema: Option<String>,
+        max_connections: Option<u32>,
+    ) -> Result<Arc<Self>, StepwellError> {
+        let mut options = store::PostgresOptions::default();
+        options.schema = schema;
+        options.max_connections = max_connections.unwrap_or(options.max_connections);
+        let opened = on_runtime(async move {
+            Ok(store::PostgresStore::connect_with(&url, options).await?)
+        });
+        Ok(Self::new(Arc::new(opened.await?)))
+    }
+}
+
 impl SessionStore {
     fn new(store: Arc<dyn store::Store>) -> Arc<Self> {
         Arc::new(Self { store })

@@ -1,6 +1,6 @@
 //! Turns in a custom store: complete, cut by a death, taken over, branched.
 
-use crate::agents::{config, definition};
+use crate::agents::{config, conversation, definition, key, say, say_with};
 use crate::app;
 use serde_json::json;
 use std::sync::Arc;
@@ -59,12 +59,10 @@ fn of_config(config: RunConfig, store: &Arc<SessionStore>, tool: Tool) -> Arc<Ag
         store: Arc::clone(store),
         waits: false,
     };
-    let thread = Some("thread".to_owned());
     Agent::new(
         config,
         AgentSetup {
             tools: vec![tool],
-            thread_id: thread,
             store: Some(setup),
             ..AgentSetup::default()
         },
@@ -81,10 +79,7 @@ fn call() -> Hop {
 }
 
 fn thread() -> ThreadKey {
-    ThreadKey {
-        thread: "thread".to_owned(),
-        ..ThreadKey::default()
-    }
+    key("thread")
 }
 
 async fn end(turn: &Turn) -> (Vec<Event>, Outcome) {
@@ -105,14 +100,8 @@ async fn a_turn_is_there_after_a_restart(store: Arc<SessionStore>) {
         .hop(Hop::new().text("As I said"));
     let mock = start(script).await;
     let first = agent(&mock, &store, Tool(None));
-    let turn = first
-        .start_turn(
-            "What is the number?".into(),
-            TurnOptions::default(),
-            Vec::new(),
-            Vec::new(),
-        )
-        .unwrap();
+    let first = conversation(&first);
+    let turn = say_with(&first, "What is the number?", TurnOptions::default());
     assert_eq!(end(&turn).await.1, Outcome::Success);
 
     let listed = store
@@ -148,14 +137,7 @@ async fn a_turn_is_there_after_a_restart(store: Arc<SessionStore>) {
 
     // Another process has only the store.
     let second = agent(&mock, &store, Tool(None));
-    let turn = second
-        .start_turn(
-            "Sure?".into(),
-            TurnOptions::default(),
-            Vec::new(),
-            Vec::new(),
-        )
-        .unwrap();
+    let turn = say(&second, "Sure?");
     assert_eq!(end(&turn).await.1, Outcome::Success);
     let asked = mock.requests()[2].body["messages"].clone();
     let roles: Vec<_> = asked
@@ -206,14 +188,7 @@ async fn a_turn_is_its_owners_until_the_user_moves_on_elsewhere() {
     let store = app::store();
     let held = Held::new();
     let old = agent(&mock, &store, Tool(Some(Arc::clone(&held))));
-    let lost = old
-        .start_turn(
-            "What is the number?".into(),
-            TurnOptions::default(),
-            Vec::new(),
-            Vec::new(),
-        )
-        .unwrap();
+    let lost = say(&old, "What is the number?");
     held.begun.acquire().await.unwrap().forget();
 
     let new = agent(&mock, &store, Tool(None));
@@ -223,8 +198,7 @@ async fn a_turn_is_its_owners_until_the_user_moves_on_elsewhere() {
             when_busy,
             ..TurnOptions::default()
         };
-        new.start_turn("Never mind".into(), options, Vec::new(), Vec::new())
-            .unwrap()
+        say_with(&conversation(&new), "Never mind", options)
     };
     let Outcome::Failed { failure, .. } = end(&say(None)).await.1 else {
         panic!("it is under way elsewhere");
@@ -256,16 +230,20 @@ async fn what_was_said_is_said_otherwise() {
         .hop(Hop::new().text("Sun"));
     let mock = start(script).await;
     let store = app::runner_store();
-    let agent = agent(&mock, &store, Tool(None));
+    let agent = conversation(&agent(&mock, &store, Tool(None)));
     for said in ["Where?", "And the weather?"] {
-        let turn = agent
-            .start_turn(said.into(), TurnOptions::default(), Vec::new(), Vec::new())
-            .unwrap();
+        let turn = say_with(&agent, said, TurnOptions::default());
         assert_eq!(end(&turn).await.1, Outcome::Success);
     }
     let turns = store.turns(thread()).await.unwrap();
     let edited = agent
-        .resend(turns[1].id.clone(), "And tomorrow?".into(), Vec::new())
+        .resend(
+            turns[1].id.clone(),
+            "And tomorrow?".into(),
+            TurnOptions::default(),
+            Vec::new(),
+            Vec::new(),
+        )
         .await
         .unwrap();
     assert_eq!(end(&edited).await.1, Outcome::Success);
@@ -282,7 +260,15 @@ async fn what_was_said_is_said_otherwise() {
     let before = Some(turns[1].id.clone());
     let before = texts(store.view(thread(), before).await.unwrap());
     assert_eq!(before, ["Where?", "Bergen", "And the weather?", "Rain"]);
-    let unknown = agent.resend("no such".into(), "?".into(), Vec::new()).await;
+    let unknown = agent
+        .resend(
+            "no such".into(),
+            "?".into(),
+            TurnOptions::default(),
+            Vec::new(),
+            Vec::new(),
+        )
+        .await;
     assert!(
         matches!(unknown, Err(StepwellError::Store { .. })),
         "{unknown:?}"
@@ -294,7 +280,7 @@ async fn what_was_said_is_said_otherwise() {
         .unwrap();
     let record = store.thread(thread()).await.unwrap().unwrap();
     assert_eq!(record.title.as_deref(), Some("Weather"));
-    assert!(agent.delete_thread(thread()).await.unwrap());
+    assert!(agent.delete().await.unwrap());
     assert_eq!(store.thread(thread()).await.unwrap(), None);
     assert!(!store.delete_thread(thread()).await.unwrap());
 }
@@ -312,9 +298,7 @@ async fn a_turn_may_be_let_go_of() {
     let store = SessionStore::in_memory();
     let held = Held::new();
     let agent = agent(&mock, &store, Tool(Some(Arc::clone(&held))));
-    let turn = agent
-        .start_turn("Go".into(), TurnOptions::default(), Vec::new(), Vec::new())
-        .unwrap();
+    let turn = say(&agent, "Go");
     held.begun.acquire().await.unwrap().forget();
     turn.detach().await;
     drop(turn);

@@ -7,7 +7,11 @@ use crate::{
     log::Log,
     packages::{kotlin, python, web},
     process,
-    tools::{chromium, mock_llm, npm, venv::Venv},
+    tools::{
+        Unavailable, chromium, mock_llm, npm,
+        postgres::{self, Postgres},
+        venv::Venv,
+    },
 };
 use anyhow::{Context as _, ensure};
 use std::{
@@ -35,6 +39,14 @@ fn python(context: &Context, log: &mut Log) -> anyhow::Result<()> {
         uv.args(["--reinstall", "--no-deps"]).arg(&wheel)
     })?;
     let model = mock_llm::build(context, log)?;
+    let server = match Postgres::start(log) {
+        Ok(server) => Some(server),
+        Err(error) => {
+            let Unavailable(reason) = error.downcast()?;
+            log.say(&format!("SKIPPED: the store on PostgreSQL: {reason}"))?;
+            None
+        }
+    };
     let run = |module: &str| {
         let mut run = venv.python();
         run.args(["-m", module]).current_dir(&package);
@@ -45,7 +57,8 @@ fn python(context: &Context, log: &mut Log) -> anyhow::Result<()> {
             .arg("tests")
             // The plug-in must be there, as installed.
             .env("STEPWELL_WHEEL", &wheel)
-            .env(mock_llm::VARIABLE, model),
+            .env(mock_llm::VARIABLE, model)
+            .envs(server.iter().map(|server| (postgres::VARIABLE, server.url()))),
     )?;
     log.run(run("mypy").args(["--strict", "-p", "stepwell", "-p", "pytest_stepwell"]))?;
     let examples = fs::read_dir(context.root.join("examples/python"))?;

@@ -54,47 +54,6 @@ impl<'s> File<'s> {
     }
 }
 
-/// A field as an argument of a function.
-pub(super) struct Argument<'s> {
-    pub(super) name: &'s str,
-    /// The type and the default.
-    pub(super) declared: String,
-    /// The expression that converts the argument to the field's value.
-    pub(super) value: String,
-    pub(super) doc: &'s str,
-}
-
-impl<'s> Argument<'s> {
-    /// Describes a field of the configuration. An argument whose default must be made for each call may be `None`.
-    pub(super) fn new(shapes: &Shapes, of: &str, field: &'s Field) -> anyhow::Result<Self> {
-        let name = &field.name[..];
-        let declared = declared(shapes, of, field)?;
-        let declared = declared.trim_start_matches(&format!("{name}: "));
-        let (ty, default) = match declared.split_once(" = ") {
-            Some((ty, default)) => (ty, Some(default)),
-            None => (declared, None),
-        };
-        let or_none = |made: &str| {
-            let value = format!("{made} if {name} is None else {name}");
-            (format!("{ty} | None = None"), value)
-        };
-        let plain = |default: &str| (format!("{ty} = {default}"), name.to_owned());
-        let (declared, value) = match default {
-            None => (ty.to_owned(), name.to_owned()),
-            Some(default) if default.contains("default=None") => plain("None"),
-            Some(default) if default.contains("default_factory=dict") => or_none("{}"),
-            Some(default) if default.ends_with("()") && default != "()" => or_none(default),
-            Some(default) => plain(default),
-        };
-        Ok(Self {
-            name,
-            declared,
-            value,
-            doc: doc(of, field),
-        })
-    }
-}
-
 fn special(of: &str, field: &Field) -> Option<&'static ConfigField> {
     forms::of(&FORMS.config, of, &field.name)
 }

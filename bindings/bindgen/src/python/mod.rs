@@ -1,7 +1,6 @@
-//! Python: frozen dataclasses of what the library returns, the configuration, the options of an agent, and the calls of
-//! the machine and the registry.
+//! Python: frozen dataclasses of what the library returns, the configuration, and the calls of the machine and the
+//! registry.
 
-mod agent;
 mod calls;
 mod config;
 mod values;
@@ -69,11 +68,14 @@ const MODULES: [(&str, &[&str]); 10] = [
 ];
 
 /// Names for variants and enums whose own name says too little, or is taken.
-const NAMES: [(&str, &str, &str); 12] = [
+const NAMES: [(&str, &str, &str); 15] = [
     ("UserAnswer", "Given", "AnswerGiven"),
     ("UserAnswer", "Declined", "AnswerDeclined"),
     ("Incomplete", "", "IncompleteReason"),
-    ("Event", "Warning", "WarningEvent"),
+    ("Event", "PartialArguments", "ToolArgumentsUpdate"),
+    ("Event", "PartialOutput", "OutputUpdate"),
+    ("Event", "Pending", "PendingUpdate"),
+    ("Event", "Warning", "WarningUpdate"),
     ("Event", "Unknown", "UnknownEvent"),
     ("ToolResult", "Finished", "ToolOutput"),
     ("ToolResult", "Failed", "ToolFailure"),
@@ -113,20 +115,12 @@ static FORMS: LazyLock<PythonForms> =
 #[derive(Deserialize)]
 struct PythonForms {
     config: Forms<ConfigField>,
-    setup: BTreeMap<String, Vec<SetupArgument>>,
 }
 
 #[derive(Deserialize)]
 struct ConfigField {
     declared: String,
     lowered: String,
-    doc: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct SetupArgument {
-    name: String,
-    declared: String,
     doc: Option<String>,
 }
 
@@ -152,7 +146,6 @@ pub(crate) fn write(library: &Utf8Path, folder: &Utf8Path) -> anyhow::Result<()>
         );
     }
     crate::write(folder, "config.py", &config::File::new(shapes)?)?;
-    crate::write(folder, "agent.py", &agent::File::new(shapes)?)?;
     let machine = Method::read_all(library, "RunMachine")?;
     let registry = Method::read_all(library, "RunRegistry")?;
     let calls = calls::File::new(&classes, &machine, &registry);

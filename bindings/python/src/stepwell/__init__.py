@@ -64,16 +64,20 @@ if TYPE_CHECKING:
     from .questions import ask_in_notebook as ask_in_notebook
     from .result import TurnResult as TurnResult
     from .screens import show as show
-    from .sessions import MemoryStore as MemoryStore, SessionStore as SessionStore, SqliteStore as SqliteStore
+    from .sessions import (
+        MemoryStore as MemoryStore,
+        PostgresStore as PostgresStore,
+        SessionStore as SessionStore,
+        SqliteStore as SqliteStore,
+    )
     from .settings import Limits as Limits
     from .stores import ThreadKey as ThreadKey
-    from .sync import SyncTurn as SyncTurn
     from .tool_context import ToolContext as ToolContext
     from .tools import Tool as Tool, tool as tool
     from .turn import Turn as Turn
     from .updates import (
-        Completed as Completed,
-        TextMessageContent as TextMessageContent,
+        Pending as Pending,
+        TextUpdate as TextUpdate,
         ToolCallUpdate as ToolCallUpdate,
         ToolOutput as ToolOutput,
         Update as Update,
@@ -101,14 +105,13 @@ _MODULES = {
     "questions": "ask_in_notebook",
     "result": "TurnResult",
     "screens": "show",
-    "sessions": "MemoryStore SessionStore SqliteStore",
+    "sessions": "MemoryStore PostgresStore SessionStore SqliteStore",
     "settings": "Limits",
     "stores": "ThreadKey",
-    "sync": "SyncTurn",
     "tool_context": "ToolContext",
     "tools": "Tool tool",
     "turn": "Turn",
-    "updates": "Completed TextMessageContent ToolCallUpdate ToolOutput Update",
+    "updates": "Pending TextUpdate ToolCallUpdate ToolOutput Update",
 }
 _HOMES = {name: module for module, names in _MODULES.items() for name in names.split()}
 
@@ -117,7 +120,6 @@ __all__ = [
     "AssistantMessage",
     "AuthenticationError",
     "BusyError",
-    "Completed",
     "ConnectionFailedError",
     "ContentFilterError",
     "ContextTooLongError",
@@ -135,7 +137,9 @@ __all__ = [
     "NotFoundError",
     "OutputInvalidError",
     "OverloadedError",
+    "Pending",
     "PermissionDeniedError",
+    "PostgresStore",
     "Question",
     "QuotaError",
     "RateLimitError",
@@ -145,9 +149,8 @@ __all__ = [
     "SqliteStore",
     "StepwellError",
     "StoreError",
-    "SyncTurn",
     "SystemMessage",
-    "TextMessageContent",
+    "TextUpdate",
     "ThreadKey",
     "TimedOutError",
     "Tool",

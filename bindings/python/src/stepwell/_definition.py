@@ -1,4 +1,4 @@
-"""What an agent is, in the form that its engines take."""
+"""What an agent is, in the form that the library takes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .errors import MisuseError
 from .model import Model
 from .options import generation_settings, plain_settings
 from .output import TypedOutput
-from .tools import Tool, as_tool
+from .tools import Tool, as_tool, wanted_deps
 
 if TYPE_CHECKING:
     from ._ffi.config import OutputType, RunConfig
@@ -23,16 +23,27 @@ if TYPE_CHECKING:
 class Definition:
     """The options of an agent, checked. It does not change."""
 
-    def __init__(self, model: Model, output_type: Any, given: Mapping[str, Any]) -> None:
+    def __init__(self, model: Model, output_type: Any, deps_type: Any, given: Mapping[str, Any]) -> None:
         self.model = model
+        self.deps_type = deps_type
         self.given = given
         self.output_type = output_type
         self.settings = plain_settings(given)
         self.tools: tuple[Tool[..., Any], ...] = tuple(as_tool(tool) for tool in given.get("tools", ()))
+        if given.get("wait_for_store") and given.get("store") is None:
+            raise MisuseError("`wait_for_store` of `Agent` has no store to wait for", "give the agent its `store`")
         names = [tool.name for tool in self.tools]
         for number, name in enumerate(names):
             if name in names[:number]:
                 raise MisuseError(f"there is a tool named `{name}` already", "give each a `name` of its own")
+        for tool in self.tools if isinstance(deps_type, type) else ():
+            wanted = wanted_deps(tool)
+            if wanted is not None and not issubclass(deps_type, wanted):
+                raise MisuseError(
+                    f"the tool `{tool.name}` wants `deps` of the type {wanted.__name__}, and those of the agent are of the type "
+                    f"{deps_type.__name__}",
+                    "give the agent the `deps_type` of its tools, or leave the tool out",
+                )
         instructions = given.get("instructions")
         self.instructions: str | None = instructions if isinstance(instructions, str) else None
         self.instructions_source: Any = None if isinstance(instructions, str) else instructions
@@ -50,9 +61,16 @@ class Definition:
         if len({*hooks}) < len(hooks):
             raise MisuseError("two hooks have one name", "give each a `name` of its own")
 
+    @property
+    def store(self) -> SessionStore | None:
+        """The store of the conversations that have none of their own."""
+        from .sessions import session_store_of
+
+        return session_store_of(self.given.get("store"))
+
     def with_model(self, model: Model) -> Definition:
         """Returns the same definition of another model."""
-        return Definition(model, self.output_type, self.given)
+        return Definition(model, self.output_type, self.deps_type, self.given)
 
     def type_of(self, output_type: Any) -> TypedOutput | None:
         """Returns the type of a run's answer; ``None`` is the agent's."""
@@ -109,14 +127,21 @@ class Definition:
         lowered.hooks = [spec_of(hook) for hook in given.get("hooks", ())]
         journal, registry = given.get("journal"), given.get("registry")
         setup = _ffi.AgentSetup(
-            thread_id=None,
-            history=[],
-            shared_state={},
             store=None if store is None else _ffi.StoreSetup(store=store.inner, waits=given.get("wait_for_store", False)),
             journal=None if journal is None else Sink(journal),
             registry=None if registry is None else registry.inner,
         )
         return lowered, setup
+
+    def duties(self) -> _ffi.RunnerDuties:
+        """Returns which of the app's code a turn's runner calls."""
+        given = self.given
+        return _ffi.RunnerDuties(
+            sends_requests=self.client is not None,
+            makes_instructions=self.instructions_source is not None,
+            asks_approvals=given.get("approver") is not None,
+            asks_questions=given.get("answerer") is not None,
+        )
 
     def runner(
         self,
@@ -145,5 +170,3 @@ class Definition:
             given.get("on_tool_error") or tool_bugs.default_for(self.model.base_url),
             self.model.base_url,
         )
-
-

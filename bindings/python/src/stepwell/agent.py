@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import threading
-import weakref
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
+from functools import partial
+from types import UnionType
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, overload
 
 from ._definition import Definition
 from ._record import Json
@@ -15,8 +16,8 @@ from .arguments import as_json, names_arguments
 from .errors import MisuseError
 from .media import Content
 from .model import Model
-from .options import AgentOptions, RunOptions, Unpack, checked
-from .tools import Tool
+from .options import AgentKeywords, AgentOptions, RunOptions, Unpack, WhenBusy, checked
+from .tools import Function, Tool
 
 if TYPE_CHECKING:
     from ._engine import Engine
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 U = TypeVar("U")
 D = TypeVar("D")
+
+Tools: TypeAlias = "Sequence[Tool[..., Any, D] | Function | partial[Any]]"
+"""The tools of an agent with ``deps`` of this type."""
 
 _MOST_MODELS = 16
 """How many other models an agent keeps its connections to."""
@@ -56,31 +60,55 @@ class Agent(Generic[Deps, Out]):
 
     ``output_type`` is the type of the answers: a dataclass, a TypedDict, a Pydantic model, a list of them. A tuple of two
     types is an answer of either, as ``Trip | str`` is, and type checkers see it too. A ``stepwell.settings.OutputType``
-    is a JSON Schema. ``deps_type`` is the type of the app's own value that each run gives its tools, for type checkers.
+    is a JSON Schema. ``deps_type`` is the type of the app's own value that each run gives its tools: a tool with a
+    ``ToolContext`` of another type is refused, by type checkers too. ``tools`` are functions that the model may ask for; see ``tool``.
     The other options are those of ``stepwell.settings.AgentOptions``.
     """
 
     @overload
-    def __init__(self: Agent[None, str], model: Model | str, **options: Unpack[AgentOptions]) -> None: ...
-
-    @overload
     def __init__(
-        self: Agent[None, T], model: Model | str, *, output_type: type[T], **options: Unpack[AgentOptions]
+        self: Agent[None, str], model: Model | str, *, tools: Tools[None] = ..., **options: Unpack[AgentOptions]
     ) -> None: ...
 
     @overload
     def __init__(
-        self: Agent[None, T | U], model: Model | str, *, output_type: tuple[type[T], type[U]], **options: Unpack[AgentOptions]
+        self: Agent[None, T],
+        model: Model | str,
+        *,
+        output_type: type[T],
+        tools: Tools[None] = ...,
+        **options: Unpack[AgentOptions],
     ) -> None: ...
 
     @overload
     def __init__(
-        self: Agent[D, str], model: Model | str, *, deps_type: type[D], **options: Unpack[AgentOptions]
+        self: Agent[None, T | U],
+        model: Model | str,
+        *,
+        output_type: tuple[type[T], type[U]],
+        tools: Tools[None] = ...,
+        **options: Unpack[AgentOptions],
     ) -> None: ...
 
     @overload
     def __init__(
-        self: Agent[D, T], model: Model | str, *, output_type: type[T], deps_type: type[D], **options: Unpack[AgentOptions]
+        self: Agent[D, str],
+        model: Model | str,
+        *,
+        deps_type: type[D],
+        tools: Tools[D] = ...,
+        **options: Unpack[AgentOptions],
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self: Agent[D, T],
+        model: Model | str,
+        *,
+        output_type: type[T],
+        deps_type: type[D],
+        tools: Tools[D] = ...,
+        **options: Unpack[AgentOptions],
     ) -> None: ...
 
     @overload
@@ -90,24 +118,51 @@ class Agent(Generic[Deps, Out]):
         *,
         output_type: tuple[type[T], type[U]],
         deps_type: type[D],
+        tools: Tools[D] = ...,
         **options: Unpack[AgentOptions],
     ) -> None: ...
 
     @overload
     def __init__(
-        self, model: Model | str, *, output_type: Any = ..., deps_type: Any = ..., **options: Unpack[AgentOptions]
+        self: Agent[None, Out],
+        model: Model | str,
+        *,
+        output_type: Any,
+        tools: Tools[None] = ...,
+        **options: Unpack[AgentOptions],
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self,
+        model: Model | str,
+        *,
+        output_type: Any = ...,
+        deps_type: type[Deps],
+        tools: Tools[Deps] = ...,
+        **options: Unpack[AgentOptions],
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self,
+        model: Model | str,
+        *,
+        output_type: Any = ...,
+        deps_type: UnionType,
+        tools: Tools[Any] = ...,
+        **options: Unpack[AgentOptions],
     ) -> None: ...
 
     def __init__(self, model: Model | str, *, output_type: Any = None, deps_type: Any = None, **options: Any) -> None:
         """Defines an agent. Nothing is sent, and no connection is made."""
-        self._define(Definition(Model.of(model), output_type, checked("`Agent`", AgentOptions, options)))
+        given = checked("`Agent`", AgentKeywords, options)
+        self._define(Definition(Model.of(model), output_type, deps_type, given))
 
     def _define(self, definition: Definition) -> None:
         self._definition = definition
         self._lock = threading.RLock()
-        # Those that are not stored, and that of the agent's own store, live as long as the agent.
-        self._own: dict[int, Engine] = {}
-        self._others: weakref.WeakValueDictionary[int, Engine] = weakref.WeakValueDictionary()
+        self._made: Engine | None = None
         self._models: OrderedDict[Model, Agent[Any, Any]] = OrderedDict()
 
     def __repr__(self) -> str:
@@ -126,9 +181,7 @@ class Agent(Generic[Deps, Out]):
     @property
     def store(self) -> SessionStore | None:
         """The store of the conversations that have no store of their own."""
-        from .sessions import session_store_of
-
-        return session_store_of(self._definition.given.get("store"))
+        return self._definition.store
 
     def with_model(self, model: Model | str) -> Agent[Deps, Out]:
         """Returns the same agent with another model."""
@@ -164,9 +217,11 @@ class Agent(Generic[Deps, Out]):
         an ``output_type`` the result's ``output`` is a value of that type, instead of the agent's; an answer that does
         not fit the type goes back to the model with the reason. ``deps`` is the app's own value for tools and
         instructions of this run. The other options override the agent's for this run: ``temperature=0``,
-        ``instructions="Be brief."`` and all others of ``stepwell.settings.RunOptions``.
+        ``instructions="Be brief."`` and all others of ``stepwell.settings.RunOptions``. Nobody could answer what the run
+        waits for: without an ``approver`` a tool that needs approval is denied, and without an ``answerer`` the question of
+        a tool is declined.
         """
-        return await self.stream(prompt, *parts, **options).result()
+        return await self._start("Agent.run", prompt, parts, options, is_answerable=False).result()
 
     @overload
     def run_sync(
@@ -193,7 +248,9 @@ class Agent(Generic[Deps, Out]):
 
             trip = agent.run_sync("Three days in Norway", output_type=Trip).output
         """
-        return self.stream_sync(prompt, *parts, **options).result()
+        from .sync import run_sync
+
+        return run_sync(lambda: self.run(prompt, *parts, **options))
 
     @overload
     def stream(self, prompt: Prompt, *parts: Content, deps: Deps = ..., **options: Unpack[RunOptions]) -> Turn[Out]: ...
@@ -216,11 +273,15 @@ class Agent(Generic[Deps, Out]):
     def stream(self, prompt: Prompt, *parts: Content, **options: Any) -> Turn[Any]:
         """Runs a turn as ``run`` does, and returns it while it is under way, to take updates from. Call it where an event
         loop runs."""
-        from ._engine import Thread, random_key
-        from .starting import Run, begin
+        return self._start("Agent.stream", prompt, parts, options, is_answerable=True)
 
-        run = Run("Agent.stream", prompt, parts, options)
-        return begin(Thread(self._engine_of(None, run.model), random_key()), run)
+    def _start(
+        self, called: str, prompt: Prompt, parts: Sequence[Content], options: dict[str, Any], *, is_answerable: bool
+    ) -> Turn[Any]:
+        from .starting import Run, start
+
+        run = Run(called, prompt, parts, options)
+        return start(self._engine_of(run.model), run, is_answerable=is_answerable)
 
     @overload
     def stream_sync(
@@ -259,7 +320,7 @@ class Agent(Generic[Deps, Out]):
         history: Iterable[Message] | None = None,
         store: SessionStore | Store | None = None,
         shared_state: Json = None,
-        when_busy: Literal["fail", "cancel"] | None = None,
+        when_busy: WhenBusy | None = None,
     ) -> Conversation[Deps, Out]:
         """Returns the conversation with this id, or a new one; each user and each conversation needs one.
 
@@ -273,13 +334,50 @@ class Agent(Generic[Deps, Out]):
             when_busy: What happens to a message while a turn is under way, instead of what the agent does.
         """
         from .conversation import Conversation
-        from .stores import thread_key
+        from .sessions import session_store_of
+        from .stores import random_key, thread_key
 
         if shared_state is not None:
             as_json("`shared_state` of `Agent.conversation`", shared_state)
-        given = self._definition.given.get("store") if store is None else store
-        key = None if id is None else thread_key(id)
-        return Conversation(self, self._engine_of(given), key, history, shared_state, when_busy)
+        key = random_key() if id is None else thread_key(id)
+        kept = self.store if store is None else session_store_of(store)
+        return Conversation(self, key, kept, history, shared_state, when_busy)
+
+    def revive(
+        self,
+        snapshot: str,
+        *,
+        server: str = "",
+        room: str = "",
+        store: SessionStore | Store | None = None,
+        deps: Deps = None,  # type: ignore[assignment]
+    ) -> Turn[Out]:
+        """Continues a stored turn in its own conversation, from what ``Turn.rested`` or ``Turn.suspend`` returned, in this
+        process or a later one.
+
+        The result of a deferred call is then passed to ``Turn.resolve_call``; the user is asked again for each answer
+        that is missing. The conversation is in ``room`` of ``server``, and in the agent's store if no other is given. Call
+        it where an event loop runs.
+        """
+        from .recovery import revived
+        from .sessions import session_store_of
+
+        kept = self.store if store is None else session_store_of(store)
+        return revived(self._engine, kept, snapshot, server, room, deps)
+
+    def revive_sync(
+        self,
+        snapshot: str,
+        *,
+        server: str = "",
+        room: str = "",
+        store: SessionStore | Store | None = None,
+        deps: Deps = None,  # type: ignore[assignment]
+    ) -> SyncTurn[Out]:
+        """Continues a stored turn as ``revive`` does, for a plain ``for`` loop."""
+        from .sync import SyncTurn
+
+        return SyncTurn(lambda: self.revive(snapshot, server=server, room=room, store=store, deps=deps))
 
     async def recover(self, *, store: SessionStore | Store | None = None) -> Sequence[Recovered[Out]]:
         """Revives every unfinished turn of the store that no process drives any more, each in its own conversation.
@@ -288,23 +386,23 @@ class Agent(Generic[Deps, Out]):
         often as needed after that; turns that are under way are left alone.
         """
         from .recovery import recovered
-
-        return await recovered(self._engine_of(self._definition.given.get("store") if store is None else store))
-
-    def _engine_of(self, store: SessionStore | Store | None, model: Model | None = None) -> Engine:
-        """Returns the engine of conversations with this store, and with another model than the agent's."""
-        if model is not None and model != self.model:
-            return self._of_model(model)._engine_of(store)
-        from ._engine import Engine
         from .sessions import session_store_of
 
+        return await recovered(self._engine, self.store if store is None else session_store_of(store))
+
+    @property
+    def _engine(self) -> Engine:
+        """The library's agent, which is made with the first run or conversation."""
+        from ._engine import Engine
+
         with self._lock:
-            engines: Any = self._own if store is None or store is self._definition.given.get("store") else self._others
-            engine: Engine | None = engines.get(id(store))
-            if engine is None:
-                engine = Engine(self._definition, store, session_store_of(store))
-                engines[id(store)] = engine
-            return engine
+            if self._made is None:
+                self._made = Engine(self._definition)
+            return self._made
+
+    def _engine_of(self, model: Model | None) -> Engine:
+        """Returns the library's agent for a run with this model; ``None`` is the agent's."""
+        return self._engine if model is None or model == self.model else self._of_model(model)._engine
 
     def _of_model(self, model: Model) -> Agent[Deps, Out]:
         with self._lock:

@@ -158,7 +158,7 @@ def _called(function: Callable[..., Any], args: tuple[Any, ...]) -> str:
     # To the caller, inherited methods are the class's own.
     if args and function.__name__ == "__init__":
         return type(args[0]).__name__
-    if args and function.__module__.startswith("stepwell._ffi"):
+    if args and function.__module__.startswith(("stepwell._ffi", "stepwell.replies")):
         return f"{type(args[0]).__name__}.{function.__name__}"
     return function.__qualname__
 

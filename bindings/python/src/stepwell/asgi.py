@@ -41,9 +41,9 @@ class AgUiApp:
     run that brings the answer. A run does not use the agent's store. The agent's tools run on the server's event loop,
     with the value of ``deps_of``, which is called with the request's ASGI scope, as their ``deps``.
 
-    All clients share the threads: any client that knows a thread's id can answer its questions. Authenticate clients
-    first, in a middleware; an app with users gives each its own ``server`` and ``room`` by ``agent_of``, which is
-    called with the request's ASGI scope and returns the agent to run.
+    Clients of one room share its threads: any client that knows a thread's id can answer its questions. Authenticate
+    clients first, in a middleware; an app with users gives each its own room by ``room_of``, which is called with the
+    request's ASGI scope and returns the room, such as the user's id. ``agent_of`` returns the agent to run in the same way.
 
     The system prompt is the agent's alone: ``system`` and ``developer`` messages of a client are dropped, with a warning in
     the log, and its context and state reach the model as the user's words. ``trust_clients=True`` takes them as instructions:
@@ -59,6 +59,7 @@ class AgUiApp:
         *,
         agent_of: Callable[[MutableMapping[str, Any]], Agent[Any, Any]] | None = None,
         deps_of: Callable[[MutableMapping[str, Any]], object] | None = None,
+        room_of: Callable[[MutableMapping[str, Any]], str] | None = None,
         max_body: int = 16 << 20,
         max_runs: int = 256,
         run_timeout: float = 600,
@@ -72,6 +73,7 @@ class AgUiApp:
         self._agent = agent
         self._agent_for = agent_of
         self._deps_for = deps_of
+        self._room_for = room_of
         self._max_body = max_body
         self._stop_timeout = stop_timeout
         # The bytes of all bodies being read, without the first part of each.
@@ -162,11 +164,11 @@ class AgUiApp:
             )
             agent = self._agent if self._agent_for is None else self._agent_for(scope)
             assert agent is not None
-            # Each run has the client's conversation, so one handle serves all of an agent.
-            engine = agent._engine_of(None)
+            engine = agent._engine
             deps = None if self._deps_for is None else self._deps_for(scope)
-            here, _ = engine.begin(engine.agent(), engine.definition.typed, deps=deps)
-            return await self._server.answer(here, request)
+            here, _ = engine.begin(engine.definition.typed, deps=deps)
+            room = "" if self._room_for is None else self._room_for(scope)
+            return await self._server.answer(here, request, room=room)
         finally:
             self._held -= held
 

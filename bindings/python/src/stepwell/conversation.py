@@ -3,57 +3,73 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
-from ._engine import Engine, Thread, random_key
-from ._record import Json
+from ._ffi import stepwell_ffi as _ffi
+from ._record import Json, lower
 from ._types import Deps, Out
 from .arguments import names_arguments
 from .errors import BusyError, told, translates
 from .media import Content, said
 from .messages import Message, Transcript, history_of
-from .options import RunOptions, Unpack
+from .options import RunOptions, Unpack, WhenBusy
+from .process import OwnProcess
 from .prompt import Prompt
+from .replies import Replies
 from .result import TurnResult
-from .starting import Run, begin
+from .starting import Run, branch, send
 from .stores import ThreadKey
 from .sync import SyncTurn, run_sync
 from .turn import Turn
 
 if TYPE_CHECKING:
     from .agent import Agent
+    from .events import Pending
+    from .output import TypedOutput
+    from .runner import TurnRunner
+    from .sessions import SessionStore
+    from .tools import Tool
 
 T = TypeVar("T")
 U = TypeVar("U")
 
 
 @names_arguments
-class Conversation(Generic[Deps, Out]):
+class Conversation(Replies, Generic[Deps, Out]):
     """A conversation of one user with an agent: what is said in it is in the history of its next turn::
 
         conversation = agent.conversation(f"{user}/{chat}")
         print((await conversation.send("My name is Ada.")).text)
         print((await conversation.send("What is my name?")).text)
 
-    It has one turn at a time. Conversations with the same id share what was said, as long as one of them, or a turn, is
+    It has one turn at a time. What the turn waits for is listed by ``pending``, and ``approve``, ``deny``, ``answer`` and
+    ``resolve_call`` take the replies: also if another process drives the turn that shares the store. If no process drives it
+    any more, the turn continues in this one, so the event loop has to run until the turn has ended.
+
+    Conversations with the same id share what was said, as long as one of them, or a turn, is
     held; with the last one it is released, and what a store has of it stays there.
     """
 
     def __init__(
         self,
         agent: Agent[Deps, Out],
-        engine: Engine,
-        key: ThreadKey | None,
+        key: ThreadKey,
+        store: SessionStore | None,
         history: Iterable[Message] | None,
         shared_state: Json,
-        when_busy: Literal["fail", "cancel"] | None,
+        when_busy: WhenBusy | None,
     ) -> None:
         self.agent = agent
         """The agent."""
         self._when_busy = when_busy
+        self._key = key
+        self._store = store
+        self._engine = agent._engine
         given = None if history is None else history_of(history)
-        self._thread = Thread(engine, random_key() if key is None else key, given, shared_state)
+        # The conversation is released with this object and the last turn.
+        self._inner = self._opened(given, shared_state)
+        self._process = OwnProcess("conversation")
         self._turn: weakref.ref[Turn[Any]] | None = None
 
     def __repr__(self) -> str:
@@ -62,22 +78,22 @@ class Conversation(Generic[Deps, Out]):
     @property
     def id(self) -> str:
         """The id: that of the thread."""
-        return self._thread.key.thread
+        return self._key.thread
 
     @property
     def key(self) -> ThreadKey:
         """The id, with the room and the server, for an app that has these."""
-        return self._thread.key
+        return self._key
 
     @property
     def messages(self) -> Transcript:
         """The conversation as it was after the last turn of this process."""
-        return Transcript.from_json(self._thread.last_known.messages())
+        return Transcript.from_json(self._inner.messages())
 
     @property
     def shared_state(self) -> Json:
         """The state shared with an AG-UI agent, as it was after the last turn."""
-        return self._thread.last_known.shared_state()
+        return self._inner.shared_state()
 
     @overload
     async def send(
@@ -102,8 +118,9 @@ class Conversation(Generic[Deps, Out]):
     async def send(self, prompt: Prompt, *parts: Content, **options: Any) -> TurnResult[Any]:
         """Sends a message, and waits for the end of the turn: see ``Agent.run`` for the options.
 
-        If another turn of the conversation is under way, a ``BusyError`` is raised at once, unless ``when_busy`` is
-        ``"cancel"``: then the other turn is cancelled, since the user has moved on.
+        If another turn of the conversation is under way, a ``BusyError`` is raised at once, unless ``when_busy`` says
+        otherwise: ``"cancel"`` cancels the other turn, since the user has moved on; with ``"queue"`` the message waits for the
+        end of that turn, and with ``"steer"`` it joins the turn, whose result is then the message's too.
         """
         return await self.stream(prompt, *parts, **options).result()
 
@@ -152,7 +169,9 @@ class Conversation(Generic[Deps, Out]):
     def stream(self, prompt: Prompt, *parts: Content, **options: Any) -> Turn[Any]:
         """Sends a message as ``send`` does, and returns the turn, to take updates from. Call it where an event loop
         runs."""
-        return self._begin(Run("Conversation.stream", prompt, parts, self._options(options)))
+        run = Run("Conversation.stream", prompt, parts, self._options(options))
+        self._go_to(run)
+        return self._noted(send(self, run))
 
     @overload
     def stream_sync(
@@ -189,34 +208,19 @@ class Conversation(Generic[Deps, Out]):
         The turns that followed ``parent`` before stay in the store as another branch. Needs a store.
         """
         run = Run("Conversation.branch", prompt, parts, self._options({"deps": deps, **options}))
-        return self._begin(run, is_branch=True, parent=parent)
+        self._go_to(run)
+        return self._noted(branch(self, parent, run))
 
     async def resend(self, turn: str, text: Content, *parts: Content, deps: Deps = None) -> Turn[Out]:  # type: ignore[assignment]
         """Sends another message instead of the one that a stored turn began with: a new branch of the conversation.
 
         The new turn continues the conversation before that turn, which stays. Needs a store.
         """
-        thread = self._thread
-        typed = thread.engine.definition.typed
-        agent, runner = thread.engine.begin(thread.handle, typed, deps=deps)
+        definition = self._engine.definition
+        there, runner = self._begin(definition.typed, (), deps)
         words, others = said("`text` of `Conversation.resend`", text, parts)
-        return self._noted(Turn(await told(agent.resend(turn, words, others)), runner, typed, thread))
-
-    def revive(self, snapshot: str, *, deps: Deps = None) -> Turn[Out]:  # type: ignore[assignment]
-        """Continues a stored turn of this conversation, from what ``Turn.rested`` or ``Turn.suspend`` returned, in this
-        process or a later one.
-
-        The result of a deferred call is then passed to ``Turn.resolve_call``; the user is asked again for each answer
-        that is missing. Call it where an event loop runs.
-        """
-        thread = self._thread
-        typed = thread.engine.definition.typed
-        agent, runner = thread.engine.begin(thread.handle, typed, deps=deps)
-        return self._noted(Turn(translates(agent.revive)(snapshot), runner, typed, thread))
-
-    def revive_sync(self, snapshot: str, *, deps: Deps = None) -> SyncTurn[Out]:  # type: ignore[assignment]
-        """Continues a stored turn as ``revive`` does, for a plain ``for`` loop."""
-        return SyncTurn(lambda: self.revive(snapshot, deps=deps))
+        begun = await told(there.resend(turn, words, parts=others))
+        return self._noted(Turn(begun, runner, definition.typed, definition))
 
     async def load(self) -> Transcript:
         """Returns the conversation as the store has it.
@@ -224,44 +228,84 @@ class Conversation(Generic[Deps, Out]):
         Use it for a conversation that this process has not sent on yet; from then on ``messages`` returns it too, as it
         does without a store.
         """
-        handle, _ = self._thread.engine.begin(self._thread.handle, None)
-        return Transcript.from_json(await told(handle.load()))
+        there, _ = self._begin(None)
+        return Transcript.from_json(await told(there.load()))
 
     def load_sync(self) -> Transcript:
         """Returns the conversation as ``load`` does, for programs without an event loop."""
         return run_sync(self.load)
 
+    def pending_sync(self) -> list[Pending]:
+        """As ``pending``, for programs without an event loop."""
+        return run_sync(self.pending)
+
+    def approve_sync(self, id: str, *, arguments: Mapping[str, Json] | None = None) -> None:
+        """As ``approve``, for programs without an event loop."""
+        run_sync(lambda: self.approve(id, arguments=arguments))
+
+    def deny_sync(self, id: str, reason: str | None = None) -> None:
+        """As ``deny``, for programs without an event loop."""
+        run_sync(lambda: self.deny(id, reason))
+
+    def answer_sync(self, id: str, value: Json) -> None:
+        """As ``answer``, for programs without an event loop."""
+        run_sync(lambda: self.answer(id, value))
+
+    def resolve_call_sync(self, tool_call_id: str, result: object) -> None:
+        """As ``resolve_call``, for programs without an event loop."""
+        run_sync(lambda: self.resolve_call(tool_call_id, result))
+
     def cancel(self) -> None:
         """Cancels the turn under way, if there is one."""
-        self._thread.last_known.cancel()
+        self._inner.cancel()
 
     async def delete(self) -> bool:
         """Cancels the turn under way, forgets what was said, and deletes the conversation from the store. Returns whether
         the store had it."""
-        thread = self._thread
-        deleted = await thread.delete()
-        self._thread = Thread(thread.engine, thread.key)
+        there, _ = self._begin(None)
+        deleted: bool = await told(there.delete())
+        self._inner = self._opened()
         return deleted
+
+    def _replying(self) -> _ffi.Conversation:
+        return self._begin(self._engine.definition.typed)[0]
 
     def _options(self, options: dict[str, Any]) -> dict[str, Any]:
         if self._when_busy is not None and options.get("when_busy") is None:
             options["when_busy"] = self._when_busy
         return options
 
-    def _begin(self, run: Run, *, is_branch: bool = False, parent: str | None = None) -> Turn[Any]:
-        self._go_to(self.agent._engine_of(self._thread.engine.given_store, run.model))
-        return self._noted(begin(self._thread, run, is_branch=is_branch, parent=parent))
+    def _opened(self, history: Sequence[dict[str, Json]] | None = None, shared_state: Json = None) -> _ffi.Conversation:
+        agent = self._engine.agent(self._store)
+        if not history and shared_state is None:
+            return agent.conversation(lower(self._key))
+        return translates(agent.conversation_with_history)(
+            lower(self._key), list(history or ()), {} if shared_state is None else shared_state
+        )
 
-    def _go_to(self, engine: Engine) -> None:
-        """Continues the conversation with another model."""
-        thread = self._thread
-        if engine is thread.engine:
+    def _begin(
+        self, typed: TypedOutput | None, tools: Sequence[Tool[..., Any]] = (), deps: object = None
+    ) -> tuple[_ffi.Conversation, TurnRunner]:
+        """Returns the conversation for a call that begins now, and the code of the app that the call needs."""
+        if not self._process.is_here():
+            if self._store is not None:
+                self._process.check()
+            # In a forked process the conversation is made again, with what was said so far.
+            self._inner = self._opened(self._inner.messages(), self._inner.shared_state())
+            self._process = OwnProcess("conversation")
+        agent, runner = self._engine.begin(typed, self._store, tools=tools, deps=deps)
+        return agent.conversation(lower(self._key)), runner
+
+    def _go_to(self, run: Run) -> None:
+        """Continues the conversation with the run's model."""
+        engine = self.agent._engine_of(run.model)
+        if engine is self._engine:
             return
         turn = None if self._turn is None else self._turn()
         if turn is not None and turn._outcome is None:
             raise BusyError("another turn of the conversation is under way, with another model", "wait for the turn")
-        state = thread.handle.shared_state()
-        self._thread = Thread(engine, thread.key, thread.handle.messages(), state or None)
+        self._engine = engine
+        self._inner = self._opened(self._inner.messages(), self._inner.shared_state() or None)
 
     def _noted(self, turn: Turn[Any]) -> Turn[Any]:
         self._turn = weakref.ref(turn)

@@ -71,7 +71,7 @@ class TurnCard:
                 self._items.append(Notice(f"try {attempt} in {delay:g} s: {reason}"))
             case ev.WaitingForNetwork():
                 self._items.append(Notice("waiting for the network"))
-            case ev.WarningEvent(message=message):
+            case ev.WarningUpdate(message=message):
                 self._items.append(Notice(message, is_trouble=True))
             case ev.Interrupted(interrupts=asked):
                 self._items.extend(Notice(f"asks: {each.message or each.reason}") for each in asked)

@@ -42,6 +42,12 @@ else:
             return Any
 
 
+WhenBusy = Literal["fail", "cancel", "queue", "steer"]
+"""What happens to a message while another turn of its conversation is under way. ``fail``: its turn fails at once with
+``BusyError``. ``cancel``: the other turn is cancelled. ``queue``: the message waits for the end of the other turn. ``steer``: the
+message joins the other turn, whose model answers it."""
+
+
 class ModelSettings(TypedDict, total=False):
     """The settings for the model's answers. A setting that is left out has the provider's default."""
 
@@ -90,9 +96,8 @@ class RunOptions(ModelSettings, total=False):
     """Which of the agent's tools are on offer, by name."""
     headers: Mapping[str, str]
     """Additional headers, which replace the agent's of the same names. They are not stored."""
-    when_busy: Literal["fail", "cancel"]
-    """What happens if another turn of the conversation is under way: the turn fails at once with ``BusyError``, or the
-    other turn is cancelled."""
+    when_busy: WhenBusy
+    """What happens if another turn of the conversation is under way."""
     model: Model | str
     """Another model. The agent keeps its connections to the other model for later runs."""
     run_id: str
@@ -105,13 +110,11 @@ class RunOptions(ModelSettings, total=False):
 
 
 class AgentOptions(ModelSettings, total=False):
-    """What an ``Agent`` takes, besides its model, its output type and the type of its ``deps``."""
+    """What an ``Agent`` takes, besides its model, its tools, its output type and the type of its ``deps``."""
 
     instructions: str | InstructionsSource
     """The app's own instructions; sent first, and no part of the history. Or a function, plain or async, that makes those
     of each turn, of the turn and what was said so far."""
-    tools: Sequence[Tool[..., Any] | Callable[..., Any]]
-    """Functions that the model may ask for; see ``tool``."""
     limits: Limits | Mapping[str, Any]
     """How far a turn may go."""
     retry: RetryPolicy | Mapping[str, Any]
@@ -131,20 +134,22 @@ class AgentOptions(ModelSettings, total=False):
     resumption: Literal["never", "last_event_id", "replay", "snapshot"]
     """How a stream that breaks off is resumed; as Stepwell knows the provider if left out."""
     partial_arguments: bool
-    """Whether the arguments of tool calls are parsed while they stream, for the update ``PartialArguments``."""
+    """Whether the arguments of tool calls are parsed while they stream, for the update ``ToolArgumentsUpdate``."""
     approver: Approver | None
-    """Asks the user about tools with ``requires_approval``; without one they are denied."""
+    """Asks the user about tools with ``requires_approval``. It is cancelled if the turn ends before, or another reply
+    comes first. Without one the calls wait, and are listed by ``pending`` of the turn and its conversation; a ``run`` denies
+    them."""
     answerer: Answerer | None
-    """Asks the user what running tools want to know (``ToolContext.ask``); without one their questions are declined."""
+    """Asks the user what running tools want to know (``ToolContext.ask``), as the ``approver`` does. Without one the questions
+    wait, and are listed by ``pending`` of the turn and its conversation; a ``run`` declines them."""
     hooks: Sequence[Hook]
     """Look at requests, answers and tools, change them, or refuse them with a reason, in this order."""
     store: SessionStore | Store | None
     """Where the turns of conversations are kept. A run without a conversation is not stored."""
     wait_for_store: bool
-    """Whether turns wait for a store that is full or out of reach, however long it takes."""
-    when_busy: Literal["fail", "cancel"]
-    """What happens to a message while another turn of its conversation is under way: its turn fails at once with
-    ``BusyError``, or the other turn is cancelled."""
+    """Whether turns wait for the ``store`` if it is full or out of reach, however long it takes."""
+    when_busy: WhenBusy
+    """What happens to a message while another turn of its conversation is under way: ``fail`` if left out."""
     on_tool_error: ToolErrors
     """What becomes of an exception in a tool that is no ``ToolError``: ``hide`` tells the model that the tool failed and
     nothing of the exception, ``show`` shows it the type and the text, ``raise`` stops the turn and raises the exception
@@ -161,6 +166,13 @@ class AgentOptions(ModelSettings, total=False):
     registry: RunRegistry | None
     """Which conversations have a turn under way, and what is unread: a registry that was stored, or that several agents
     share."""
+
+
+class AgentKeywords(AgentOptions, total=False):
+    """All that an ``Agent`` takes by keyword, except for types."""
+
+    tools: Sequence[Tool[..., Any] | Callable[..., Any]]
+    """Functions that the model may ask for; see ``tool``."""
 
 
 _GROUPS: dict[str, str] = {

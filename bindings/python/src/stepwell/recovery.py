@@ -1,17 +1,17 @@
-"""Turns that a dead process left."""
+"""Turns that continue: those that a dead process left, and those that were suspended."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any, Generic
 
-from ._engine import Engine, Thread
+from ._engine import Engine
 from ._record import lift
 from ._types import Out
-from .errors import told
+from .errors import told, translates
+from .sessions import SessionStore
 from .stores import TurnKey
 from .turn import Turn
-
 
 
 @dataclass(frozen=True)
@@ -27,16 +27,23 @@ class Recovered(Generic[Out]):
     """Why the turn cannot continue. It stays unfinished in the store, until a message is sent in its conversation."""
 
 
-async def recovered(engine: Engine) -> list[Recovered[Any]]:
-    """Revives the unfinished turns of an engine's store."""
+async def recovered(engine: Engine, store: SessionStore | None) -> list[Recovered[Any]]:
+    """Revives the unfinished turns of a store."""
     typed = engine.definition.typed
-    agent, runner = engine.begin(engine.agent(), typed)
+    agent, runner = engine.begin(typed, store)
     runner.is_shared = True
     found = []
     for each in await told(agent.recover()):
         key: TurnKey = lift(each.key)
-        turn = None
-        if each.turn is not None:
-            turn = Turn[Any](each.turn, runner, typed, Thread(engine, key.thread), of=key.turn)
+        turn = None if each.turn is None else Turn[Any](each.turn, runner, typed, engine.definition, of=key.turn)
         found.append(Recovered[Any](key, turn, each.error))
     return found
+
+
+def revived(
+    engine: Engine, store: SessionStore | None, snapshot: str, server: str, room: str, deps: object
+) -> Turn[Any]:
+    """Continues a stored turn from its snapshot."""
+    typed = engine.definition.typed
+    agent, runner = engine.begin(typed, store, deps=deps)
+    return Turn(translates(agent.revive)(snapshot, server, room), runner, typed, engine.definition)

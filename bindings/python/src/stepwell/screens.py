@@ -133,12 +133,12 @@ def _show_sync(turn: SyncTurn[Any], screen: Screen) -> TurnResult[Any]:
     try:
         while True:
             try:
-                if not turn.wait(screen.patience()):
+                if not turn._wait(screen.patience()):
                     break
             except TimeoutError:
                 screen.draw()
                 continue
-            event = turn._next()
+            event = turn._next_event()
             assert event is not None
             screen.took(event)
             if screen.shows_pictures and _is_result(event):
@@ -160,7 +160,7 @@ async def _show(turn: Turn[Any], screen: Screen) -> TurnResult[Any]:
     more: asyncio.Task[list[ev.Event]] | None = None
     try:
         while True:
-            more = more or asyncio.ensure_future(turn.more())
+            more = more or asyncio.ensure_future(turn._events())
             done, _ = await asyncio.wait({more}, timeout=screen.patience())
             if not done:
                 screen.draw()

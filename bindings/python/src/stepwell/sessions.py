@@ -13,6 +13,7 @@ from ._ffi.sessions import *
 from ._record import Json, lift, lower
 from .arguments import names_arguments
 from .errors import told, translates
+from .events import Pending
 from .process import OwnProcess
 from .stores import (
     PlainThread,
@@ -90,6 +91,12 @@ class SessionStore:
         messages: list[dict[str, Json]] = await _lifted(self._here().messages(lower(thread_key(thread)), turn))
         return messages
 
+    async def pending(self, conversation: ThreadKey | str) -> list[Pending]:
+        """Returns what the unfinished turn of a conversation waits for, in any process and without the agent: approvals and
+        questions for the user, and results of deferred calls. ``Conversation`` takes the replies."""
+        pending: list[Pending] = await _lifted(self._here().pending(lower(thread_key(conversation))))
+        return pending
+
     async def rename_thread(self, thread: ThreadKey | str, title: str) -> None:
         """Gives a thread a title. A new title does not count as use."""
         await _lifted(self._here().rename_thread(lower(thread_key(thread)), title))
@@ -101,6 +108,10 @@ class SessionStore:
         """
         deleted: bool = await _lifted(self._here().delete_thread(lower(thread_key(thread))))
         return deleted
+
+    def is_here(self) -> bool:
+        """Returns whether the store was made in this process, and not before it was forked."""
+        return self._process.is_here()
 
     @property
     def inner(self) -> _ffi.SessionStore:
@@ -164,3 +175,26 @@ class SqliteStore(SessionStore):
         """Opens a file, or creates it. SQLite keeps ``-wal`` and ``-shm`` alongside it."""
         OwnProcess("store")
         return cls(await told(_ffi.SessionStore.open_sqlite(os.fspath(path))))
+
+
+@names_arguments
+class PostgresStore(SessionStore):
+    """A store on a PostgreSQL server, which several processes and machines share::
+
+        store = await PostgresStore.open("postgres://app:secret@db/chats?sslmode=verify-full")
+    """
+
+    def __init__(self, opened: _ffi.SessionStore) -> None:
+        self._app = None
+        self._process = OwnProcess("store")
+        self._inner = opened
+
+    @classmethod
+    async def open(cls, url: str, *, schema: str | None = None, max_connections: int = 10) -> PostgresStore:
+        """Connects to the server, and creates the tables if there are none.
+
+        The address is as libpq takes it; what it leaves out is taken from libpq's environment variables. The tables are in
+        ``schema``, or in that of the user's search path. ``max_connections`` are those of this process, at least 3.
+        """
+        OwnProcess("store")
+        return cls(await told(_ffi.SessionStore.open_postgres(url, schema, max_connections)))

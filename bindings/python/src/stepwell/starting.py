@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ._engine import Thread
+from ._ffi import stepwell_ffi as _ffi
 from .errors import MisuseError, translates
 from .machine.run import lower_start
 from .media import Content, said
@@ -14,6 +14,12 @@ from .model import Model
 from .options import RunOptions, checked, lower_run_options
 from .prompt import Prompt
 from .turn import Turn
+
+if TYPE_CHECKING:
+    from ._engine import Engine
+    from .conversation import Conversation
+    from .output import TypedOutput
+    from .runner import TurnRunner
 
 
 class Run:
@@ -31,23 +37,50 @@ class Run:
         self.model: Model | None = None if model is None else Model.of(model)
 
 
-def begin(thread: Thread, run: Run, *, is_branch: bool = False, parent: str | None = None) -> Turn[Any]:
-    """Begins a run on a thread."""
-    definition = thread.engine.definition
+def start(engine: Engine, run: Run, *, is_answerable: bool) -> Turn[Any]:
+    """Begins a run that nothing is remembered of. What waits for the user is denied if nobody can answer."""
+    definition = engine.definition
     typed = definition.type_of(run.output_type)
     options, tools = lower_run_options(run.given, definition.settings, definition.model)
-    agent, runner = thread.engine.begin(thread.handle, typed, tools, run.deps)
+    agent, runner = engine.begin(typed, tools=tools, deps=run.deps)
+    begun = translates(agent.start)(_start_of(run, options), is_answerable=is_answerable)
+    return Turn(begun, runner, typed, definition)
+
+
+def send(conversation: Conversation[Any, Any], run: Run) -> Turn[Any]:
+    """Begins a run in a conversation."""
+    typed, options, there, runner = _begun(conversation, run)
+    if isinstance(run.prompt, UserMessage) or run.prompt is None or run.given.keys() & {"run_id", "parent_run_id", "resume"}:
+        begun = translates(there.start)(_start_of(run, options))
+    else:
+        words, others = said(f"`prompt` of `{run.called}`", run.prompt, run.parts)
+        begun = translates(there.send)(words, options, parts=others)
+    return Turn(begun, runner, typed, conversation._engine.definition)
+
+
+def branch(conversation: Conversation[Any, Any], parent: str | None, run: Run) -> Turn[Any]:
+    """Begins a run that follows another turn than the last."""
+    typed, options, there, runner = _begun(conversation, run)
+    begun = translates(there.branch)(parent, _start_of(run, options))
+    return Turn(begun, runner, typed, conversation._engine.definition)
+
+
+def _begun(
+    conversation: Conversation[Any, Any], run: Run
+) -> tuple[TypedOutput | None, _ffi.TurnOptions, _ffi.Conversation, TurnRunner]:
+    definition = conversation._engine.definition
+    typed = definition.type_of(run.output_type)
+    options, tools = lower_run_options(run.given, definition.settings, definition.model)
+    there, runner = conversation._begin(typed, tools, run.deps)
+    return typed, options, there, runner
+
+
+def _start_of(run: Run, options: _ffi.TurnOptions) -> _ffi.Start:
     prompt, given = run.prompt, run.given
-    where = f"`prompt` of `{run.called}`"
-    is_plain = prompt is not None and not isinstance(prompt, UserMessage)
-    if is_plain and not is_branch and not given.keys() & {"run_id", "parent_run_id", "resume"}:
-        words, others = said(where, prompt, run.parts)  # type: ignore[arg-type]
-        begun = translates(agent.start_turn)(words, options, parts=others)
-        return Turn(begun, runner, typed, thread)
-    if not is_plain and run.parts:
-        raise MisuseError(f"`{run.called}` has parts without a text before them", "put them into the `UserMessage`")
     message = prompt.to_json() if isinstance(prompt, UserMessage) else None
-    start = lower_start(
+    if (prompt is None or message is not None) and run.parts:
+        raise MisuseError(f"`{run.called}` has parts without a text before them", "put them into the `UserMessage`")
+    return lower_start(
         run.called,
         None if isinstance(prompt, UserMessage) else prompt,
         given.get("run_id"),
@@ -56,6 +89,5 @@ def begin(thread: Thread, run: Run, *, is_branch: bool = False, parent: str | No
         given.get("resume"),
         options,
         run.parts,
+        "prompt",
     )
-    begun = translates(agent.branch)(parent, start) if is_branch else translates(agent.start)(start)
-    return Turn(begun, runner, typed, thread)

@@ -12,6 +12,7 @@ import asyncio
 import contextvars
 import inspect
 import logging
+import uuid
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
@@ -230,6 +231,11 @@ class Store(abc.ABC):
 def thread_key(thread: ThreadKey | str) -> ThreadKey:
     """Returns a thread's key; for an app with one server and no rooms, an id alone names the thread."""
     return ThreadKey(thread) if isinstance(thread, str) else thread
+
+
+def random_key() -> ThreadKey:
+    """Returns the key of a new thread."""
+    return ThreadKey(str(uuid.uuid4()))
 
 
 _CALL: Any = _ffi.StoreCall

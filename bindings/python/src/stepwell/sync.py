@@ -19,11 +19,12 @@ from ._record import Json
 from ._types import Out
 from .arguments import names_arguments
 from .errors import MisuseError
-from .events import Completed, Event, Interrupt, TextMessageContent, ToolFailureKind
+from .events import Completed, Event, Interrupt, Pending, ToolFailureKind
 from .media import Content
 from .messages import Transcript, UserMessage
 from .outcomes import Finished, Outcome, TokenUsage
 from .result import TurnResult
+from .updates import TextUpdate, Update, update_of
 
 if TYPE_CHECKING:
     from .plot import TurnPlot
@@ -140,7 +141,7 @@ def run_sync(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
 
 
 @names_arguments
-class SyncTurn(Iterator[Event], Generic[Out]):
+class SyncTurn(Iterator[Update], Generic[Out]):
     """A turn under way, for a plain ``for`` loop; ``stream_sync`` returns it.
 
     The loop raises a ``StepwellError`` after the last update if the answer is incomplete; a loop over
@@ -168,45 +169,65 @@ class SyncTurn(Iterator[Event], Generic[Out]):
     def __iter__(self) -> SyncTurn[Out]:
         return self
 
-    def __next__(self) -> Event:
-        event = self._next()
-        if event is None:
+    def __next__(self) -> Update:
+        update = self._next()
+        if update is None:
             if self._raises:
                 self._raises = False
                 self.result()
             raise StopIteration
-        return event
+        return update
 
-    def _next(self) -> Event | None:
-        if not self.wait():
+    def _next(self) -> Update | None:
+        while (event := self._next_event()) is not None:
+            if (update := update_of(event)) is not None:
+                return update
+        return None
+
+    def _next_event(self) -> Event | None:
+        if not self._wait():
             return None
         event = self._ready.popleft()
         if isinstance(event, Completed):
-            self._outcome = event.outcome
-            self._raises = event.outcome.problem is not None
+            self._ended_with(event)
         return event
 
-    def updates(self, *, raise_on_error: bool = True) -> Iterator[Event]:
+    def _ended_with(self, event: Completed) -> None:
+        self._outcome = event.outcome
+        self._raises = event.outcome.problem is not None
+
+    def updates(self, *, raise_on_error: bool = True) -> Iterator[Update]:
         """Yields the updates as ``Turn.updates`` does: with ``raise_on_error=False`` the loop ends however the turn
-        ended."""
+        ended, and ``outcome`` says how."""
         return self if raise_on_error else iter(self._next, None)
 
     @property
     def text_stream(self) -> Iterator[str]:
         """As ``Turn.text_stream``."""
-        return (event.delta for event in self if isinstance(event, TextMessageContent))
+        return (update.delta for update in self if isinstance(update, TextUpdate))
 
     def wait(self, timeout: float | None = None) -> bool:
         """Waits for an update, and returns whether there is one: after the last update there is none.
 
         Raises ``TimeoutError`` if no update comes in ``timeout`` seconds; the turn continues.
         """
+        if self._wait(timeout) and isinstance(self._ready[0], Completed):
+            self._next_event()
+        return bool(self._ready)
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """As ``Turn.outcome``."""
+        return self._outcome
+
+    def _wait(self, timeout: float | None = None) -> bool:
+        """Waits for an event."""
         if not self._ready and not self._over:
-            self._asked = self._asked or _thread.begin(self._turn.more())
+            self._asked = self._asked or _thread.begin(self._turn._events())
             try:
                 events = _thread.wait(self._asked, timeout)
             except WaitTimeout:
-                raise TimeoutError(f"no event in {timeout} s") from None
+                raise TimeoutError(f"no update in {timeout} s") from None
             except BaseException as error:
                 self._broke_off(error)
                 raise
@@ -228,7 +249,7 @@ class SyncTurn(Iterator[Event], Generic[Out]):
     def _finish(self) -> Finished:
         """Waits for the end, and returns it however the turn ended."""
         if self._asked is not None:
-            self.wait()
+            self._wait()
         try:
             finished = _thread.wait_for(self._turn._finish())
         except BaseException as error:
@@ -260,6 +281,22 @@ class SyncTurn(Iterator[Event], Generic[Out]):
     def fail_call(self, tool_call_id: str, message: str, *, kind: ToolFailureKind = ToolFailureKind.ERROR) -> None:
         """As ``Turn.fail_call``."""
         _thread.wait_for(self._turn.fail_call(tool_call_id, message, kind=kind))
+
+    def pending(self) -> list[Pending]:
+        """As ``Turn.pending``."""
+        return _thread.wait_for(self._turn.pending())
+
+    def approve(self, id: str, *, arguments: Mapping[str, Json] | None = None) -> None:
+        """As ``Turn.approve``."""
+        _thread.wait_for(self._turn.approve(id, arguments=arguments))
+
+    def deny(self, id: str, reason: str | None = None) -> None:
+        """As ``Turn.deny``."""
+        _thread.wait_for(self._turn.deny(id, reason))
+
+    def answer(self, id: str, value: Json) -> None:
+        """As ``Turn.answer``."""
+        _thread.wait_for(self._turn.answer(id, value))
 
     def steer(self, message: Content | UserMessage, *parts: Content) -> str:
         """As ``Turn.steer``."""

@@ -12,10 +12,11 @@ import types
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from functools import update_wrapper
-from typing import Any, Generic, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, get_args, overload
 
 from . import docstrings
 from ._record import Json
+from ._types import DepsIn
 from .arguments import checks_arguments
 from .cards import mimebundle_of_tool
 from .errors import MisuseError, ToolError
@@ -25,14 +26,32 @@ from .tool_context import ToolContext, is_context
 
 P = ParamSpec("P")
 R = TypeVar("R")
+D = TypeVar("D")
 
 
-class Tool(Generic[P, R]):
+class Function(Protocol):
+    """A function or a method; a ``Tool`` is none, so that a type checker does not take it for a function of any context."""
+
+    __name__: str
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Calls the function."""
+
+
+class Tool(Generic[P, R, DepsIn]):
     """A function that the model may ask for. It can still be called like the original function.
 
     A tool made from a method is a method: ``agent = Agent(…, tools=[shop.order])``, where ``order`` of the class
     ``Shop`` is a tool. The model is not asked for ``self``.
+
+    The third type is that of the ``deps`` that the tool wants of its ``ToolContext``, where that is the first parameter.
     """
+
+    if not TYPE_CHECKING:
+
+        def __class_getitem__(cls, types: Any) -> Any:
+            # Before Python 3.13 a type variable has no default.
+            return super().__class_getitem__((*types, Any) if isinstance(types, tuple) and len(types) == 2 else types)
 
     @checks_arguments
     def __init__(
@@ -171,6 +190,18 @@ class Tool(Generic[P, R]):
         return mimebundle_of_tool(self.name, self.description, self.parameters)
 
 
+class _Anything:
+    """Fits only a parameter that takes everything, and so says nothing of its context."""
+
+
+@overload
+def tool(function: Callable[Concatenate[_Anything, P], R], /) -> Tool[..., R]: ...
+
+
+@overload
+def tool(function: Callable[Concatenate[ToolContext[D], P], R], /) -> Tool[Concatenate[ToolContext[D], P], R, D]: ...
+
+
 @overload
 def tool(function: Callable[P, R], /) -> Tool[P, R]: ...
 
@@ -247,6 +278,15 @@ async def _in_thread(function: Callable[..., Any], given: dict[str, Any]) -> Any
 def _gives_one_by_one(function: object) -> bool:
     called = [function, getattr(function, "__call__", None)]
     return any(inspect.isgeneratorfunction(each) or inspect.isasyncgenfunction(each) for each in called)
+
+
+def wanted_deps(tool: Tool[..., Any]) -> type | None:
+    """Returns the class of the ``deps`` that a tool wants, if its context names one that can be checked."""
+    for hint, _ in tool._contexts.values():
+        for wanted in get_args(hint):
+            if isinstance(wanted, type) and not getattr(wanted, "_is_protocol", False):
+                return wanted
+    return None
 
 
 def as_tool(function: Tool[..., Any] | Callable[..., Any]) -> Tool[..., Any]:

@@ -13,29 +13,31 @@ from ._ffi import stepwell_ffi as _ffi
 from ._ffi.turns import StoredTurn
 from ._record import Json, lift
 from ._types import Out
-from .arguments import as_json, names_arguments
+from .arguments import names_arguments
 from .errors import MisuseError, StepwellError, error_of, told, translated
-from .events import Completed, Event, Interrupt, TextMessageContent, ToolFailureKind, lift_event
+from .events import Completed, Event, Interrupt, lift_event
 from .machine.run import entries
-from .media import Content, Parts, result_of, said
+from .media import Content, said
 from .messages import Transcript, UserMessage
 from .outcomes import Cancelled, Finished, Outcome, TokenUsage
 from .output import TypedOutput
 from .process import OwnProcess
+from .replies import Replies
 from .result import TurnResult
 from .result import result_of as text_result_of
 from .runner import TurnRunner
 from .timeline import Span, Timeline
+from .updates import TextUpdate, Update, update_of
 
 if TYPE_CHECKING:
-    from ._engine import Thread
+    from ._definition import Definition
     from .plot import TurnPlot
 
 T = TypeVar("T")
 
 
 @names_arguments
-class Turn(AsyncIterator[Event], Generic[Out]):
+class Turn(Replies, AsyncIterator[Update], Generic[Out]):
     """A turn under way: a loop over it yields its updates, and ``await turn.result()`` its result::
 
         async with agent.stream("…") as turn:
@@ -44,6 +46,10 @@ class Turn(AsyncIterator[Event], Generic[Out]):
 
     The loop, and ``result``, raise a ``StepwellError`` if the turn ends without a complete answer; a loop over
     ``turn.updates(raise_on_error=False)`` does not.
+
+    A call that needs the user's approval, a question of a tool, and a deferred call wait, and are listed by ``pending``:
+    ``approve``, ``deny``, ``answer`` and ``resolve_call`` take the replies, here or in the turn's conversation. An ``approver`` and
+    an ``answerer`` of the agent are asked for the same, and the first reply counts.
 
     The turn is cancelled by ``cancel``, by cancelling the task that waits for it, and by dropping the last reference to
     it. Leaving a loop over ``agent.stream(…)`` drops it; a turn that has a name continues, so write ``async with
@@ -56,14 +62,13 @@ class Turn(AsyncIterator[Event], Generic[Out]):
         turn: _ffi.Turn,
         runner: TurnRunner,
         typed: TypedOutput | None,
-        thread: Thread,
+        definition: Definition,
         *,
         of: str | None = None,
     ) -> None:
         self._turn = turn
         self._runner = runner
-        # A thread without a holder is forgotten, and its turn is cancelled.
-        self._thread = thread
+        self._definition = definition
         # The name, if other turns have the same runner.
         self._of = of
         runner.turns[of] = weakref.ref(turn)
@@ -85,31 +90,30 @@ class Turn(AsyncIterator[Event], Generic[Out]):
     def __aiter__(self) -> Turn[Out]:
         return self
 
-    async def __anext__(self) -> Event:
-        event = await self._next()
-        if event is None:
+    async def __anext__(self) -> Update:
+        update = await self._next()
+        if update is None:
             if self._raises:
                 self._raises = False
                 await self.result()
             raise StopAsyncIteration
-        return event
+        return update
 
-    async def _next(self) -> Event | None:
-        if not self._ready:
-            self._ready.extend(await self.more())
-            if not self._ready:
-                return None
-        event = self._ready.popleft()
-        if isinstance(event, Completed):
-            self._outcome = event.outcome
-            self._raises = event.outcome.problem is not None
-        return event
+    async def _next(self) -> Update | None:
+        while self._ready or self._ready_after(await self._events()):
+            if (update := update_of(self._ready.popleft())) is not None:
+                return update
+        return None
 
-    def updates(self, *, raise_on_error: bool = True) -> AsyncIterator[Event]:
+    def _ready_after(self, events: list[Event]) -> bool:
+        self._ready.extend(events)
+        return bool(events)
+
+    def updates(self, *, raise_on_error: bool = True) -> AsyncIterator[Update]:
         """Yields the updates one by one, as a loop over the turn itself does.
 
-        With ``raise_on_error=False`` the loop ends after the last update, ``Completed``, however the turn ended. Use it for
-        a screen that shows a failure as one of its lines.
+        With ``raise_on_error=False`` the loop ends however the turn ended, and ``outcome`` says how. Use it for a screen that
+        shows a failure as one of its lines.
         """
         return self if raise_on_error else _Updates(self)
 
@@ -119,16 +123,28 @@ class Turn(AsyncIterator[Event], Generic[Out]):
         return self._texts()
 
     async def _texts(self) -> AsyncIterator[str]:
-        async for event in self:
-            if isinstance(event, TextMessageContent):
-                yield event.delta
+        async for update in self:
+            if isinstance(update, TextUpdate):
+                yield update.delta
 
-    async def more(self) -> list[Event]:
+    async def more(self) -> list[Update]:
         """Waits for the next update and returns it with all others that are ready; none when the turn is over.
 
         For a screen that is drawn once for all ready updates; a loop over the turn yields the same updates one by one.
-        This method raises no error of the turn: the last update, ``Completed``, has the outcome.
+        This method raises no error of the turn: ``outcome`` says how it ended.
         """
+        while events := await self._events():
+            if updates := [update for event in events if (update := update_of(event)) is not None]:
+                return updates
+        return []
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """How the turn ended; ``None`` as long as the end was not read here."""
+        return self._outcome
+
+    async def _events(self) -> list[Event]:
+        """Waits for the next event, and returns it with all others that are ready; none when the turn is over."""
         if self._ready:
             events = list(self._ready)
             self._ready.clear()
@@ -152,7 +168,11 @@ class Turn(AsyncIterator[Event], Generic[Out]):
         for event in given:
             if isinstance(event, _ffi.Event.PARTIAL_OUTPUT):
                 self._partial.apply(event.changes)
-        return [lift_event(event) for event in given]
+        events = [lift_event(event) for event in given]
+        if events and isinstance(events[-1], Completed):
+            self._outcome = events[-1].outcome
+            self._raises = self._outcome.problem is not None
+        return events
 
     async def result(self) -> TurnResult[Out]:
         """Waits for the end, whatever is left of the updates; raises the turn's error if its answer is incomplete.
@@ -163,7 +183,7 @@ class Turn(AsyncIterator[Event], Generic[Out]):
         finished = await self._finish()
         assert self._result is not None
         if problem := finished.outcome.problem:
-            raise error_of(problem, self._thread.engine.definition.model.provider, self._result)
+            raise error_of(problem, self._definition.model.provider, self._result)
         return cast("TurnResult[Out]", self._result)
 
     async def _ended(self) -> TurnResult[Any]:
@@ -203,7 +223,6 @@ class Turn(AsyncIterator[Event], Generic[Out]):
 
     async def detach(self) -> None:
         """Lets the turn run to its end without a client. The turn can still be cancelled."""
-        self._thread.detach()
         await self._there().detach()
 
     def cancel(self) -> None:
@@ -216,28 +235,6 @@ class Turn(AsyncIterator[Event], Generic[Out]):
     async def cancel_call(self, tool_call_id: str) -> None:
         """Stops one tool call, by the provider's id for it. The other calls continue, and the model is informed."""
         await told(self._there().cancel_call(tool_call_id))
-
-    async def resolve_call(self, tool_call_id: str, result: object) -> None:
-        """Supplies the result of a tool call, by the provider's id for it: of a deferred call, or of one that still
-        runs.
-
-        A result that is no string is written as JSON, except for media, as in ``Tool.run``.
-        """
-        try:
-            content = result_of(result)
-        except (TypeError, ValueError) as error:
-            raise MisuseError(f"`result` of `Turn.resolve_call`: {error}", "give what JSON can have") from error
-        if isinstance(content, Parts):
-            parts = as_json("`result` of `Turn.resolve_call`", content)
-            await told(self._there().finish_call_parts(tool_call_id, parts))
-        else:
-            await told(self._there().finish_call(tool_call_id, content))
-
-    async def fail_call(
-        self, tool_call_id: str, message: str, *, kind: ToolFailureKind = ToolFailureKind.ERROR
-    ) -> None:
-        """Reports that a call failed, as ``resolve_call`` does; the model is shown the message."""
-        await told(self._there().fail_call(tool_call_id, message, _ffi.ToolFailureKind[kind.name]))
 
     async def steer(self, message: Content | UserMessage, *parts: Content) -> str:
         """Sends a message during the turn, without stopping it: text and media, or a ``UserMessage``. Returns the
@@ -258,8 +255,7 @@ class Turn(AsyncIterator[Event], Generic[Out]):
         await told(self._there().resume(entries(answers)))
 
     async def snapshot(self) -> str:
-        """Returns the current turn as text, for ``Conversation.revive``, in this process or a later one. The text holds no
-        key.
+        """Returns the current turn as text, for ``Agent.revive``, in this process or a later one. The text holds no key.
 
         A turn that continues after its snapshot was taken may run tools that the snapshot does not know: prefer
         ``rested``.
@@ -268,7 +264,7 @@ class Turn(AsyncIterator[Event], Generic[Out]):
         return snapshot
 
     async def suspend(self) -> str:
-        """Releases the turn without ending it, and returns it as text for ``Conversation.revive``.
+        """Releases the turn without ending it, and returns it as text for ``Agent.revive``.
 
         The turn's stream is closed, its tools are stopped, and its updates end: best done once it has ``rested``. The
         turn keeps the thread until it is revived or a message is sent on the thread. What the user typed and the turn
@@ -294,7 +290,7 @@ class Turn(AsyncIterator[Event], Generic[Out]):
     def store_trouble(self) -> str | None:
         """What delays the turn's writes, or why it could not begin; ``None`` while there is no delay.
 
-        A ``WarningEvent`` reports a delay. The app decides how long to wait, and calls ``cancel``.
+        A ``WarningUpdate`` reports a delay. The app decides how long to wait, and calls ``cancel``.
         """
         return self._turn.store_trouble()
 
@@ -327,7 +323,7 @@ class Turn(AsyncIterator[Event], Generic[Out]):
     def partial_output(self) -> Json:
         """What has arrived of a typed answer, as JSON: dicts and lists; ``None`` while nothing has.
 
-        A text may still grow, and complete values stay; no value is checked yet. The event ``PartialOutput`` reports
+        A text may still grow, and complete values stay; no value is checked yet. The update ``OutputUpdate`` reports
         that there is more. The cost grows with the answer, so ask only for what is shown.
         """
         return self._partial.value()
@@ -372,6 +368,9 @@ class Turn(AsyncIterator[Event], Generic[Out]):
         self.cancel()
         await self._wind_up()
 
+    def _replying(self) -> _ffi.Turn:
+        return self._there()
+
     def _there(self) -> _ffi.Turn:
         self._process.check()
         return self._turn
@@ -397,14 +396,14 @@ class Turn(AsyncIterator[Event], Generic[Out]):
         await self._runner.end(self._of)
 
 
-class _Updates(AsyncIterator[Event]):
+class _Updates(AsyncIterator[Update]):
     """The updates of a turn, without its error at the end."""
 
     def __init__(self, turn: Turn[Any]) -> None:
         self._turn = turn
 
-    async def __anext__(self) -> Event:
-        event = await self._turn._next()
-        if event is None:
+    async def __anext__(self) -> Update:
+        update = await self._turn._next()
+        if update is None:
             raise StopAsyncIteration
-        return event
+        return update

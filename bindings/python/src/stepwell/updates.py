@@ -1,24 +1,116 @@
-"""The updates of a turn, and how it ends.
+"""The updates of a turn: what a loop over it yields.
 
-A loop over a turn yields them. Updates of the turn itself (``Started``, ``ToolCallUpdate``, ``Completed`` …) come alongside the
-AG-UI events of the streams: text, reasoning, tool calls, state and the rest, with AG-UI's names. All can be matched by
-class::
+``Update`` is the union of their classes, so a type checker knows whether a ``match`` has them all::
 
     match update:
-        case TextMessageContent(delta=delta):
+        case TextUpdate(delta=delta):
             print(delta, end="")
         case ToolCallUpdate(name=name, status=ToolCallStatus.EXECUTING):
             print(f"running {name}")
+
+The end of a turn is no update: a loop raises if the answer is incomplete, and ``await turn.result()`` has the result. The events of
+a ``RunMachine`` are in ``stepwell.machine``.
 """
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias, Union
 
 from ._ffi import events as _events
 from ._ffi import outcomes as _outcomes
 from ._ffi.events import *
 from ._ffi.outcomes import *
+from ._record import Json, Record, record
 
-Update = Event
-"""An update: the base of all of them."""
 
-__all__ = ["Update"]
-__all__ += _events.__all__
+@record
+class TextUpdate(Record):
+    """A delta of the answer's text."""
+
+    message_id: str
+    """The message that the delta belongs to."""
+    delta: str
+    """The delta."""
+
+    def to_json(self) -> dict[str, Json]:
+        """Returns the update as the AG-UI event that it was."""
+        return TextMessageContent(self.message_id, self.delta).to_json()
+
+
+@record
+class ReasoningUpdate(Record):
+    """A delta of the model's reasoning."""
+
+    message_id: str
+    """The message that the delta belongs to."""
+    delta: str
+    """The delta."""
+
+    def to_json(self) -> dict[str, Json]:
+        """Returns the update as the AG-UI event that it was."""
+        return ReasoningMessageContent(self.message_id, self.delta).to_json()
+
+
+@record
+class AgUiUpdate(Record):
+    """Any other AG-UI event: where a message begins and ends, a shared state, an activity, what an agent sends of its own."""
+
+    event: Event
+    """The event."""
+
+    def to_json(self) -> dict[str, Json]:
+        """Returns the event as JSON."""
+        return self.event.to_json()
+
+
+Update: TypeAlias = Union[
+    TextUpdate,
+    ReasoningUpdate,
+    ToolCallUpdate,
+    ToolArgumentsUpdate,
+    ToolProgress,
+    ToolPartialResult,
+    OutputUpdate,
+    OutputRefused,
+    PendingUpdate,
+    Interrupted,
+    Started,
+    HopStarted,
+    Retrying,
+    WaitingForNetwork,
+    StreamResumed,
+    SteeringTaken,
+    SteeringRefused,
+    ContextNearlyFull,
+    ContextTrimmed,
+    HookRefused,
+    WarningUpdate,
+    AgUiUpdate,
+]
+"""An update of a turn."""
+
+_CHANGED: dict[type, Callable[[Any], Update]] = {
+    TextMessageContent: lambda event: TextUpdate(event.message_id, event.delta),
+    ReasoningMessageContent: lambda event: ReasoningUpdate(event.message_id, event.delta),
+    AnswerDropped: lambda event: WarningUpdate(f"an answer for `{event.effect}` came when none was awaited"),
+    UnknownToolCall: lambda event: WarningUpdate(
+        f"the stream had an event for the tool call `{event.tool_call_id}`, which is not open"
+    ),
+}
+_KEPT = frozenset(Update.__args__)  # type: ignore[attr-defined]
+
+
+def update_of(event: Event) -> Update | None:
+    """Returns the update of an event; ``None`` for the end of the turn, which is its result."""
+    kind = type(event)
+    if kind in _CHANGED:
+        return _CHANGED[kind](event)
+    if kind in _KEPT:
+        return event  # type: ignore[return-value]
+    return None if kind is Completed else AgUiUpdate(event)
+
+
+__all__ = ["AgUiUpdate", "ReasoningUpdate", "TextUpdate", "Update"]
+__all__ += [name for name in _events.__all__ if name != "Completed"]
 __all__ += _outcomes.__all__

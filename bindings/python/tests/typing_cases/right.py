@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 from typing_extensions import assert_type
 
-from stepwell import Agent, Conversation, Model, SyncTurn, ToolContext, Turn, TurnResult, UserMessage, tool
+from stepwell import Agent, Conversation, Model, ToolContext, Turn, TurnResult, UserMessage, tool
 from stepwell.messages import Message
+from stepwell.sync import SyncTurn
 
 
 @dataclass
@@ -26,6 +30,33 @@ async def look(context: ToolContext[Db], city: str) -> str:
     return f"{city} at {context.deps.address}"
 
 
+class Remote(Db):
+    """A database elsewhere."""
+
+
+class Counter:
+    def count(self, city: str) -> int:
+        return len(city)
+
+
+@tool(requires_approval=True)
+def delete(context: ToolContext[Db], path: str) -> str:
+    return path
+
+
+@tool
+def echo(value: object) -> str:
+    return str(value)
+
+
+def shout(text: str) -> str:
+    return text.upper()
+
+
+def anything() -> list[Callable[..., Any]]:
+    return [shout]
+
+
 plain = Agent("openai:gpt-5-mini")
 assert_type(plain, Agent[None, str])
 trips = Agent(Model.openai("gpt-5-mini"), output_type=Trip, instructions="Plan.", temperature=0.5, limits={"max_cost": 1.0})
@@ -38,6 +69,10 @@ with_db = Agent("openai:gpt-5-mini", tools=[look], deps_type=Db)
 assert_type(with_db, Agent[Db, str])
 both = Agent("openai:gpt-5-mini", tools=[look], deps_type=Db, output_type=Trip)
 assert_type(both, Agent[Db, Trip])
+remote = Agent("openai:gpt-5-mini", tools=[look, delete, echo, shout, Counter().count, partial(shout, "x")], deps_type=Remote)
+assert_type(remote, Agent[Remote, str])
+without = Agent("openai:gpt-5-mini", tools=[echo, shout, lambda x: x, *anything()])
+assert_type(without, Agent[None, str])
 declared: Agent[None, str | Trip] = Agent("openai:gpt-5-mini", output_type=str | Trip)
 bare: Agent = plain
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from stepwell import Agent, Model, UserMessage
+from stepwell import Agent, Model, ToolContext, UserMessage, tool
 
 
 @dataclass
@@ -16,6 +16,11 @@ class Trip:
 @dataclass
 class Db:
     address: str
+
+
+@tool
+async def look(context: ToolContext[Db], city: str) -> str:
+    return f"{city} at {context.deps.address}"
 
 
 trips = Agent("openai:gpt-5-mini", output_type=Trip)
@@ -39,6 +44,15 @@ async def dependencies() -> None:
     await plain.run("Hi", deps=Db("here"))  # wrong
     await with_db.conversation().send("Hi", deps=3)  # wrong
     with_db.stream("Hi", deps="here")  # wrong
+
+
+def tools() -> None:
+    Agent("openai:gpt-5-mini", tools=[look])  # wrong
+    Agent("openai:gpt-5-mini", tools=[look], deps_type=Trip)  # wrong
+    Agent("openai:gpt-5-mini", tools=[look], output_type=Trip)  # wrong
+    Agent("openai:gpt-5-mini", tools=[look], output_type=Trip, deps_type=str)  # wrong
+    Agent("openai:gpt-5-mini", tools=[look], output_type=str | Trip, deps_type=Trip)  # wrong
+    Agent("openai:gpt-5-mini", tools=[3])  # wrong
 
 
 async def options() -> None:

@@ -6,16 +6,18 @@
     outputs = machine.start("Hi")
 
 ``RunMachine`` is one turn, and ``RunRegistry`` says which turn owns which thread. Both take bytes and events of the app's own
-host, and give updates to show and effects to carry out.
+host, and give events to show and effects to carry out.
 """
 
 from .._ffi import config as _config
 from .._ffi import effects as _effects
+from .._ffi import events as _events
 from .._ffi import machine as _machine
 from .._ffi import outcomes as _outcomes
 from .._ffi import registry as _registry
 from .._ffi.config import *
 from .._ffi.effects import *
+from .._ffi.events import *
 from .._ffi.machine import *
 from .._ffi.outcomes import *
 from .._ffi.registry import *
@@ -42,6 +44,7 @@ __all__ = [
 ]
 __all__ += _config.__all__
 __all__ += _effects.__all__
+__all__ += _events.__all__
 __all__ += _machine.__all__
 __all__ += _outcomes.__all__
 __all__ += _registry.__all__

@@ -216,9 +216,11 @@ def lower_start(
     resume: Mapping[str, Json] | None,
     options: _ffi.TurnOptions,
     parts: Sequence[Content] = (),
+    name: str = "text",
 ) -> _ffi.Start:
-    """Converts the start of a turn to the library's form; ``called`` is the method that got it."""
-    words, others = (None, []) if text is None and not parts else said(f"`text` of `{called}`", "" if text is None else text, parts)
+    """Converts the start of a turn to the library's form; ``called`` is the method that got it, and its text as ``name``."""
+    where = f"`{name}` of `{called}`"
+    words, others = (None, []) if text is None and not parts else said(where, "" if text is None else text, parts)
     return _ffi.Start(
         run_id=run_id or str(uuid.uuid4()),
         parent_run_id=parent_run_id,

@@ -17,6 +17,7 @@ from ..machine import RunMachine
 from ..outcomes import Outcome
 from ..media import shown
 from ..tools import Tool
+from ..updates import Update, update_of
 from . import script
 from .script import Hop
 
@@ -43,8 +44,13 @@ class PlayedTurn:
 
     @property
     def events(self) -> list[Event]:
-        """The events in order, as ``Agent.stream`` yields them."""
+        """The events of the machine in order."""
         return [event for batch in self.batches for event in batch]
+
+    @property
+    def updates(self) -> list[Update]:
+        """The updates in order, as a loop over a ``Turn`` yields them."""
+        return [update for event in self.events if (update := update_of(event)) is not None]
 
 
 def play(

@@ -1,16 +1,16 @@
-"""Hypothesis strategies for the events of a turn, to test an app's own invariants. Needs ``hypothesis``.
+"""Hypothesis strategies for the updates of a turn, to test an app's own invariants. Needs ``hypothesis``.
 
 ::
 
     from hypothesis import given
-    from stepwell.testing.strategies import event_sequences
+    from stepwell.testing.strategies import update_sequences
 
-    @given(event_sequences())
-    def test_my_screen_ends_idle(events):
+    @given(update_sequences())
+    def test_my_screen_ends_idle(updates):
         screen = Screen()
-        for event in events:
-            screen.show(event)
-        assert not screen.spinner
+        for update in updates:
+            screen.show(update)
+        assert not screen.running
 
 The machine itself emitted every sequence for some model, tools, network and user, so the sequence keeps all that
 Stepwell promises, and it shrinks to the shortest script that breaks the test.
@@ -28,7 +28,7 @@ except ImportError as error:
 from .._record import Json
 from ..effects import ToolInvocation
 from ..errors import ToolError
-from ..events import Event
+from ..updates import Update
 from ..tools import tool
 from .play import PlayedTurn, play
 from .script import Hop
@@ -120,6 +120,6 @@ def turns(draw: st.DrawFn, *, trouble: bool = True, max_hops: int = 3) -> Played
     )
 
 
-def event_sequences(*, trouble: bool = True, max_hops: int = 3) -> st.SearchStrategy[list[Event]]:
-    """Returns the events of complete turns, from the first to ``Completed``, in the order in which an app gets them."""
-    return turns(trouble=trouble, max_hops=max_hops).map(lambda turn: turn.events)
+def update_sequences(*, trouble: bool = True, max_hops: int = 3) -> st.SearchStrategy[list[Update]]:
+    """Returns the updates of complete turns, in the order in which an app gets them."""
+    return turns(trouble=trouble, max_hops=max_hops).map(lambda turn: turn.updates)
