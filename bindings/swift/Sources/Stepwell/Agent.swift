@@ -38,15 +38,14 @@ public struct AgentWith<Deps: Sendable>: Sendable {
 
     /// Asks the model for an answer of the app's type, without any memory.
     ///
-    ///     struct Trip: ToolArguments {
+    ///     struct Trip: Decodable {
     ///         let city: String
-    ///         let days: Int
-    ///         static let descriptions = ["days": "At least one."]
+    ///         @Guide("At least one.", .minimum(1)) var days: Int
     ///     }
     ///
     ///     let trip = try await agent.run("Three days in Norway's rainiest city", generating: Trip.self).output
     ///
-    /// Any `Decodable` type will do from which a JSON Schema can be derived; see `ToolArguments`. An answer that does
+    /// Any `Decodable` type will do from which a JSON Schema can be derived; see `jsonSchema`. An answer that does
     /// not fit the type goes back to the model with the path and the reason, twice; then the turn fails.
     ///
     /// - Throws: `SchemaError` where the type has no schema: nothing was sent. `StepwellError` where the answer is not

@@ -2,13 +2,12 @@
 import Foundation
 import Stepwell
 
-enum Guide {
+enum Shown {
     enum Unit: String, Decodable, CaseIterable { case celsius, fahrenheit }
 
-    struct Place: ToolArguments {
-        let city: String
-        let unit: Unit?
-        static let descriptions = ["city": "As it is called there.", "unit": "Celsius if left out."]
+    struct Place: Decodable {
+        @Guide("As it is called there.") var city: String
+        @Guide("Celsius if left out.") var unit: Unit?
     }
 
     static func weather(forecast: @escaping @Sendable (String, Unit) async throws -> String) throws -> AgentTool {

@@ -2,10 +2,14 @@ import Testing
 
 @testable import Stepwell
 
-private struct Trip: ToolArguments, Equatable {
+private struct Trip: Decodable, Equatable, Sendable {
     let city: String
-    let days: UInt8
-    static let descriptions = ["days": "At least one."]
+    @Guide("At least one.", .minimum(1)) var days: UInt8
+
+    init(city: String, days: UInt8) {
+        self.city = city
+        self.days = days
+    }
 }
 
 private struct Opaque: Decodable {
