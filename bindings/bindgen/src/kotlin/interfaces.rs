@@ -65,7 +65,11 @@ fn with_defaults(line: &str, interface: &str) -> anyhow::Result<String> {
     let after = method_end(method).context("the parameters have no end")?;
     let end = method_end(declared).context("the declared parameters have no end")?;
     ensure!(declared[..end].ends_with(')'), "`{declared}` has no end");
-    Ok(format!("{before} open {}{}", &declared[..end], &method[after..]))
+    Ok(format!(
+        "{before} open {}{}",
+        &declared[..end],
+        &method[after..]
+    ))
 }
 
 /// Returns where the parameters of a method end, after the parenthesis.
