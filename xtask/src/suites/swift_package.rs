@@ -110,7 +110,7 @@ fn isolation(context: &Context, log: &mut Log, swift: &Swift) -> anyhow::Result<
     refused(
         &["-typecheck", "Tests/Isolation/Wrong.swift"],
         ["Wrong.swift", "error:", ""],
-        13,
+        15,
         "wrong uses of the package",
     )
 }

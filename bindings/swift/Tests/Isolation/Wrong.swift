@@ -18,6 +18,10 @@ func wrong(agent: Agent, bankers: AgentWith<Bank>) async throws {
     let plan = try await agent.run("Where to?", generating: Plan.self)
     _ = plan.output.town  // wrong
     let text: String = plan.output  // wrong
+    for try await partial in agent.stream("Where to?", generating: Plan.self).partials {
+        _ = partial.town  // wrong
+        let city: String = partial.city  // wrong
+    }
     // Without a type it is text.
     _ = try await agent.run("Where to?").output.city  // wrong
     // A definition remembers nothing.
