@@ -27,7 +27,8 @@ extension AgentWith {
     ///   - runSource: Creates the run of each hop, for a backend that makes their ids, and returns its id.
     ///   - journal: Takes the journal of each turn, for `replayJournal`: the turn, and complete lines of it. It should
     ///     return quickly.
-    ///   - client: Sends the requests: a `URLSessionTransport`, say. Without it Stepwell has connections of its own.
+    ///   - client: Sends the requests. Without it they go through `URLSession` on Apple's systems, and elsewhere through
+    ///     the library's own connections, which are a `BuiltInTransport`.
     ///   - registry: A registry that the app has stored, or that several agents share.
 {%- for field in config %}
     ///   {{ self::parameter_doc(field) }}

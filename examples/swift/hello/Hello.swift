@@ -2,7 +2,7 @@
 import Foundation
 import Stepwell
 
-struct Person: ToolArguments {
+struct Person: Decodable {
     let name: String
 }
 

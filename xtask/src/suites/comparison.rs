@@ -6,7 +6,6 @@ use crate::{
     packages::{copied, web},
     tools::{npm, venv::Venv},
 };
-use std::env;
 
 pub(super) const SUITE: Suite = Suite {
     name: "comparison",
@@ -25,20 +24,13 @@ fn run(context: &Context, log: &mut Log) -> anyhow::Result<()> {
     // Next to the packages of npm, where Node looks for it.
     let package = web::make(context, log)?;
     copied(&package, &project.join("node_modules/stepwell"))?;
-    let sources = [context.root.join("bindings/python/src")];
     let python = |script: &str| {
         let mut python = venv.python();
         python.arg(project.join(script));
+        python.arg(project.join("node_modules"));
+        python.env("PYTHONPATH", context.root.join("bindings/python/src"));
         python
     };
-    log.show(
-        python("run.py")
-            .arg(project.join("node_modules"))
-            .env("PYTHONPATH", env::join_paths(sources)?),
-    )?;
-    log.show(
-        python("names.py")
-            .arg(project.join("node_modules"))
-            .arg(context.root.join("docs/guides")),
-    )
+    log.show(&mut python("run.py"))?;
+    log.show(python("names.py").arg(context.root.join("docs/guides")))
 }

@@ -110,8 +110,8 @@ fn isolation(context: &Context, log: &mut Log, swift: &Swift) -> anyhow::Result<
     refused(
         &["-typecheck", "Tests/Isolation/Wrong.swift"],
         ["Wrong.swift", "error:", ""],
-        6,
-        "wrong uses of an agent",
+        15,
+        "wrong uses of the package",
     )
 }
 

@@ -2,6 +2,7 @@
 //! common fields of all effects.
 
 mod builders;
+mod calls;
 mod edits;
 mod interfaces;
 mod split;
@@ -60,6 +61,7 @@ pub(crate) fn write(library: &Utf8Path, folder: &Utf8Path) -> anyhow::Result<()>
     errors.0.remove("TurnError");
     let edited = edits::edited(&generated, &errors)?;
     let split::Files { public, insides } = split::files(&edited)?;
+    let (public, insides) = (calls::public(&public)?, calls::insides(&insides)?);
     fs::write(&file, public).with_context(|| format!("cannot write {file}"))?;
     let inner = folder.join("internal");
     fs::create_dir_all(&inner).with_context(|| format!("cannot create {inner}"))?;

@@ -60,7 +60,7 @@ pub(super) fn files(text: &str) -> anyhow::Result<Files> {
 }
 
 /// Returns whether a declaration begins with the line.
-fn is_declaration(line: &str) -> bool {
+pub(super) fn is_declaration(line: &str) -> bool {
     line.starts_with(|char: char| char.is_ascii_lowercase())
 }
 
@@ -77,7 +77,7 @@ fn visible(declaration: &str, line: &str) -> String {
 }
 
 /// Returns the first line of the comments and annotations before a declaration.
-fn preamble(lines: &[&str], declaration: usize) -> usize {
+pub(super) fn preamble(lines: &[&str], declaration: usize) -> usize {
     let is_part = |line: &str| {
         let start = line.trim_start();
         start.is_empty()

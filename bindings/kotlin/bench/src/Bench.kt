@@ -4,7 +4,9 @@ import dev.stepwell.Event
 import dev.stepwell.Outcome
 import dev.stepwell.RunConfig
 import dev.stepwell.RunMachine
+import dev.stepwell.SessionStore
 import dev.stepwell.Start
+import dev.stepwell.ThreadKey
 import dev.stepwell.ended
 import dev.stepwell.id
 import dev.stepwell.opened
@@ -13,6 +15,7 @@ import dev.stepwell.start
 import dev.stepwell.version
 import java.time.Instant
 import kotlin.system.measureNanoTime
+import kotlinx.coroutines.runBlocking
 
 private const val DELTAS = 20_000
 
@@ -89,6 +92,13 @@ private fun stepwell(provider: String, bytes: ByteArray, chunk: Int): String {
     }
 }
 
+private inline fun bench(name: String, call: () -> Unit) {
+    val calls = 5_000
+    repeat(10 * calls) { call() }
+    val best = List(5) { measureNanoTime { repeat(calls) { call() } } / calls }.min()
+    println("%10d ns  %s".format(best, name))
+}
+
 private fun calls() {
     val machine = RunMachine(RunConfig("openai-compatible", "bench", baseUrl = "http://localhost/v1"), "thread")
     val effect = machine.start(Start("run", "Hi"), Instant.EPOCH).effects.single().id
@@ -98,15 +108,11 @@ private fun calls() {
     val words = delta("word ").repeat(1024 / delta("word ").length)
     val tokens = (words + ":" + " ".repeat(1024 - words.length - 3) + "\n\n").toByteArray()
     val silence = (":" + " ".repeat(1021) + "\n\n").toByteArray()
-    fun bench(name: String, call: () -> Unit) {
-        val calls = 5_000
-        repeat(10 * calls) { call() }
-        val best = List(5) { measureNanoTime { repeat(calls) { call() } } / calls }.min()
-        println("%10d ns  %s".format(best, name))
-    }
-    println("One call, the best of five rounds of 5,000")
+    println("One call on Java ${System.getProperty("java.version")}, the best of five rounds of 5,000")
     bench("a call that does nothing") { machine.hop() }
     bench("a call that gives a string") { version() }
     bench("receive, 1 KiB without an event") { machine.receive(effect, silence, now = Instant.EPOCH) }
     bench("receive, 1 KiB of tokens, events and effects back") { machine.receive(effect, tokens, now = Instant.EPOCH) }
+    val store = SessionStore.inMemory()
+    runBlocking { bench("a suspended call") { store.thread(ThreadKey("absent")) } }
 }

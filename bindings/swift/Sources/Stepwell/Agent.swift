@@ -21,11 +21,7 @@ public struct AgentWith<Deps: Sendable>: Sendable {
         self.engine = engine
     }
 
-    /// Asks the model, without any memory, and waits for its complete answer. The parts follow the prompt, in order: what
-    /// `image`, `audio`, `video`, `document` and `file` make, and texts between them. Cancelling the task cancels the turn.
-    ///
-    /// Questions of an AG-UI agent are not shown to the user meanwhile: the agent is informed that there is no answer,
-    /// and if it asks again, the turn is cancelled. `stream` shows them.
+    /// Asks the model, without any memory, gives `deps` to the tools, and waits for the complete answer; see `run` of an `Agent`.
     ///
     /// - Throws: `StepwellError` where the answer is not complete: its `kind` says why. `CancellationError` where the task
     ///   was cancelled.
@@ -36,18 +32,7 @@ public struct AgentWith<Deps: Sendable>: Sendable {
         return try await stream(prompt, parts: parts, answer: .text, deps: deps, options: options).result()
     }
 
-    /// Asks the model for an answer of the app's type, without any memory.
-    ///
-    ///     struct Trip: ToolArguments {
-    ///         let city: String
-    ///         let days: Int
-    ///         static let descriptions = ["days": "At least one."]
-    ///     }
-    ///
-    ///     let trip = try await agent.run("Three days in Norway's rainiest city", generating: Trip.self).output
-    ///
-    /// Any `Decodable` type will do from which a JSON Schema can be derived; see `ToolArguments`. An answer that does
-    /// not fit the type goes back to the model with the path and the reason, twice; then the turn fails.
+    /// Asks the model for an answer of the app's type, without any memory; see `run` of an `Agent`.
     ///
     /// - Throws: `SchemaError` where the type has no schema: nothing was sent. `StepwellError` where the answer is not
     ///   complete, or does not fit: `.outputInvalid`. `CancellationError` where the task was cancelled.
@@ -60,8 +45,6 @@ public struct AgentWith<Deps: Sendable>: Sendable {
     }
 
     /// Asks the model, without any memory, and returns the turn, which is under way at once.
-    ///
-    ///     for try await text in agent.stream("Tell me a story").textStream { print(text, terminator: "") }
     public func stream(
         _ prompt: String, _ parts: ContentPart..., deps: Deps, options: RunOptions = RunOptions()
     ) -> Turn<String> {

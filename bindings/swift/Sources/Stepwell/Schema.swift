@@ -1,34 +1,25 @@
 import Foundation
 import StepwellBindings
 
-/// The arguments of a tool as a type of the app. The JSON Schema is derived from the `Decodable` conformance, and the
-/// model's arguments are decoded into the type.
-///
-///     struct Person: ToolArguments {
-///         let name: String
-///         let since: Date?
-///         static let descriptions = ["name": "Whose number.", "since": "Only numbers later than this."]
-///     }
-///
-/// An optional property may be left out, all others are required. Supported are text, numbers, truth values, `Date`
-/// (ISO 8601), `URL`, `UUID`, `Data` (Base64), arrays, dictionaries with text or integers as keys, enums of text or
-/// integers that are `CaseIterable`, and types made of these. A type with a hand-written decoder may read values that
-/// are not there yet: then describe its arguments with `parameters`.
-public protocol ToolArguments: DecodableAnywhere {
-    /// The description of each property, for the model, by its name in JSON.
-    static var descriptions: [String: String] { get }
-}
-
-extension ToolArguments {
-    public static var descriptions: [String: String] { [:] }
-}
-
 /// The reason why a type has no JSON Schema.
 public struct SchemaError: Error, Sendable, CustomStringConvertible {
     public let description: String
 }
 
-/// The JSON Schema of a type.
+/// Derives the JSON Schema of a type from its `Decodable` conformance: of a tool's arguments, or of a typed answer.
+///
+///     struct Person: Decodable {
+///         let name: String
+///         @Guide("Only numbers later than this.") var since: Date?
+///     }
+///
+/// An optional property may be left out, all others are required; a `Guide` says more of one. Supported are text, numbers,
+/// truth values, `Date` (ISO 8601), `URL`, `UUID`, `Data` (Base64), arrays, sets, dictionaries with text or integers as keys,
+/// enums of text or integers that are `CaseIterable`, enums whose cases have values, and types made of these. An enum whose
+/// cases have values lists them once more: `enum CodingKeys: CodingKey, CaseIterable { case circle, square }`.
+///
+/// - Throws: `SchemaError` where the type does not tell what it takes. A hand-written decoder may read values that are not
+///   there yet: such a tool is given its `parameters`.
 public func jsonSchema<Value: Decodable>(of type: Value.Type) throws -> JsonValue {
     JsonValue(text: try Schema.of(type, at: Place()).schema.json)
 }
@@ -70,7 +61,10 @@ indirect enum Schema {
     case choice(type: String, json: [String])
     case list(Schema, unique: Bool)
     case map(Schema, keys: MapKeys)
-    case object([(name: String, schema: Schema, description: String?, required: Bool)])
+    case object([(name: String, schema: Schema, required: Bool)])
+    /// One property of these, which are the cases of an enum.
+    case cases([(name: String, schema: Schema)])
+    case guided(Schema, GuideWords)
 
     /// A schema, and a value of the type for decoders that continue.
     typealias Found<Value> = (schema: Schema, sample: Value)
@@ -86,18 +80,15 @@ indirect enum Schema {
             throw SchemaError(description: "\(type)\(place) holds itself, and is too deep to be spelled out; \(advice)")
         }
         let recorder = Recorder(type, place: place.within(type))
-        let sample: Value
-        do {
-            sample = try Value(from: recorder)
-        } catch let error as SchemaError {
-            throw error
-        } catch {
-            let reason = "\(type)\(place) decodes itself in a way that does not tell what it takes: \(sentence(of: error))"
-            throw SchemaError(description: "\(reason); \(advice)")
+        let sample = try recorder.record(type)
+        guard let names = recorder.caseNames else { return (recorder.schema ?? .object([]), sample) }
+        // An enum is decoded once for each of its cases.
+        let cases = try names.indices.map { number in
+            let recorder = Recorder(type, place: place.within(type), caseNumber: number)
+            _ = try recorder.record(type)
+            return (names[number], recorder.caseSchema ?? .object([]))
         }
-        let schema = recorder.schema ?? .object([])
-        try recorder.checkDescriptions(of: type, in: schema)
-        return (schema, sample)
+        return (.cases(cases), sample)
     }
 
     private static func simple(_ type: any Decodable.Type) -> (Schema, any Decodable)? {
@@ -157,22 +148,34 @@ indirect enum Schema {
                 }
             return ["\"type\":\"object\"", "\"additionalProperties\":\(values.json)"] + names
         case .object(let properties):
-            let described = properties.map { property in
-                let description = property.description.map { ["\"description\":\(quoted($0))"] } ?? []
-                return "\(quoted(property.name)):{\((property.schema.fields + description).joined(separator: ","))}"
-            }
+            let described = properties.map { "\(quoted($0.name)):\($0.schema.json)" }
             let required = properties.filter(\.required).map { quoted($0.name) }
             return [
                 "\"type\":\"object\"",
                 "\"properties\":{\(described.joined(separator: ","))}",
                 "\"required\":[\(required.joined(separator: ","))]",
             ]
+        case .cases(let cases):
+            let each = cases.map { name, schema in
+                let only = Schema.object([(name, schema, true)]).fields + ["\"additionalProperties\":false"]
+                return "{\(only.joined(separator: ","))}"
+            }
+            return ["\"type\":\"object\"", "\"anyOf\":[\(each.joined(separator: ","))]"]
+        case .guided(.list(let items, let unique), let guide) where !guide.element.isEmpty:
+            let element = GuideWords(description: nil, words: guide.element, element: [])
+            let whole = GuideWords(description: guide.description, words: guide.words, element: [])
+            return Schema.guided(.list(.guided(items, element), unique: unique), whole).fields
+        case .guided(let schema, let guide):
+            // A rule replaces what the type says itself, such as the range of a small integer.
+            let kept = schema.fields.filter { field in !guide.words.contains { field.hasPrefix("\(quoted($0.name)):") } }
+            let description = guide.description.map { ["\"description\":\(quoted($0))"] } ?? []
+            return kept + guide.words.map { "\(quoted($0.name)):\($0.json)" } + description
         }
     }
 }
 
 /// A JSON string.
-private func quoted(_ text: String) -> String {
+func quoted(_ text: String) -> String {
     var quoted = "\""
     for scalar in text.unicodeScalars {
         switch scalar {

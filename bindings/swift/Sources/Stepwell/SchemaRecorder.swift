@@ -2,22 +2,85 @@ import StepwellBindings
 
 /// A decoder without data: it records what a type asks for, and returns values without meaning.
 final class Recorder: Decoder {
-    private let descriptions: [String: String]
     fileprivate let mapKeys: MapKeys?
     /// The reason why a dictionary has no schema.
     fileprivate let isUnknownMap: Bool
     fileprivate let isSet: Bool
     fileprivate let place: Place
+    /// Which case of an enum is decoded.
+    fileprivate let caseNumber: Int
+    /// The names of the cases, if the type is an enum whose cases have values.
+    fileprivate(set) var caseNames: [String]?
+    /// Whether it is one whose cases cannot be known.
+    fileprivate var hasUnknownCases = false
+    /// What records the values of the case.
+    fileprivate var ofCase: Recorder?
+    /// The guided properties that were decoded, by their names in JSON.
+    fileprivate var guided: [String] = []
     fileprivate(set) var schema: Schema?
     var userInfo: [CodingUserInfoKey: Any] { [:] }
     var codingPath: [any CodingKey] { place.names.map(Name.init) }
 
-    init(_ type: any Decodable.Type, place: Place) {
-        descriptions = (type as? any ToolArguments.Type)?.descriptions ?? [:]
+    init(_ type: any Decodable.Type, place: Place, caseNumber: Int = 0) {
+        self.caseNumber = caseNumber
         mapKeys = (type as? any Map.Type)?.objectKeys
         isUnknownMap = type is any Map.Type && mapKeys == nil
         isSet = type is any UniqueList.Type
         self.place = place
+    }
+
+    /// The schema of the values of the case that was decoded.
+    var caseSchema: Schema? { ofCase?.schema }
+
+    /// Decodes a value without meaning, and writes down what it asks for.
+    func record<Value: Decodable>(_ type: Value.Type) throws -> Value {
+        let log = GuideLog()
+        let sample: Value
+        do {
+            sample = try GuideLog.$current.withValue(log) { try Value(from: self) }
+        } catch let error as SchemaError {
+            throw error
+        } catch {
+            if hasUnknownCases {
+                throw SchemaError(
+                    description: "\(type)\(place) has cases with values that cannot be known; "
+                        + "give it `enum CodingKeys: CodingKey, CaseIterable` with the names of its cases")
+            }
+            let reason = "\(type)\(place) decodes itself in a way that does not tell what it takes: \(sentence(of: error))"
+            throw SchemaError(description: "\(reason); \(advice)")
+        }
+        try apply(log.guides, to: sample, type)
+        return sample
+    }
+
+    /// Adds what guides say to the schemas of their properties, which are in the order of the declaration in both.
+    private func apply(_ guides: [GuideWords], to sample: Any, _ type: Any.Type) throws {
+        if guides.isEmpty { return }
+        let decoded = Mirror(reflecting: sample).children.compactMap { ($0.value as? any GuidedProperty)?.order }
+        guard case .object(var properties) = schema, decoded.count == guides.count else {
+            throw SchemaError(description: "the guides of \(type)\(place) are not those of its own properties; \(advice)")
+        }
+        for (number, guide) in zip(decoded, guides) where number > 0 {
+            guard let at = properties.firstIndex(where: { $0.name == guided[number - 1] }) else { continue }
+            properties[at].schema = .guided(properties[at].schema, guide)
+        }
+        schema = .object(properties)
+    }
+
+    /// Records a type that only wraps another one.
+    func wrapped<Value: Decodable>(_ type: Value.Type) throws -> Value {
+        let found = try Schema.of(type, at: place)
+        schema = found.schema
+        return found.sample
+    }
+
+    /// Records a property, and returns its value without meaning.
+    fileprivate func property<Value: Decodable>(_ type: Value.Type, _ name: String, required: Bool) throws -> Value {
+        let found = try Schema.of(type, at: place.at(name))
+        add(name, found.schema, required: required)
+        guard let guide = found.sample as? any GuidedProperty else { return found.sample }
+        guided.append(name)
+        return guide.numbered(guided.count) as? Value ?? found.sample
     }
 
     func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
@@ -37,24 +100,12 @@ final class Recorder: Decoder {
 
     func singleValueContainer() -> any SingleValueDecodingContainer { Whole(recorder: self) }
 
-    fileprivate func add(_ name: String, _ property: Schema, required: Bool) {
+    private func add(_ name: String, _ property: Schema, required: Bool) {
         if let mapKeys { return schema = .map(property, keys: mapKeys) }
-        var properties: [(name: String, schema: Schema, description: String?, required: Bool)] = []
+        var properties: [(name: String, schema: Schema, required: Bool)] = []
         if case .object(let before) = schema { properties = before.filter { $0.name != name } }
-        properties.append((name, property, descriptions[name], required))
+        properties.append((name, property, required))
         schema = .object(properties)
-    }
-
-    /// A description of an unknown property is a mistake that would otherwise go unnoticed.
-    func checkDescriptions(of type: any Decodable.Type, in schema: Schema) throws {
-        guard case .object(let properties) = schema else { return }
-        let names = properties.map(\.name)
-        if let stray = descriptions.keys.filter({ !names.contains($0) }).sorted().first {
-            let known = names.isEmpty ? "it has none" : "it has `\(names.joined(separator: "`, `"))`"
-            throw SchemaError(
-                description: "\(type).descriptions has `\(stray)`, which is no property in JSON (\(known)); "
-                    + "use the names of its coding keys")
-        }
     }
 
     fileprivate func cannot(_ what: String) -> SchemaError {
@@ -93,6 +144,8 @@ extension Dictionary: Map {
     }
 }
 
+private func allCases<Key: CaseIterable>(_ type: Key.Type) -> [Any] { Array(type.allCases) }
+
 private func names<Key: CaseIterable>(_ type: Key.Type) -> [String] {
     type.allCases.compactMap { ($0 as? any CodingKeyRepresentable)?.codingKey.stringValue }
 }
@@ -113,23 +166,27 @@ private struct Name: CodingKey {
 private struct Properties<Key: CodingKey>: KeyedDecodingContainerProtocol {
     let recorder: Recorder
     var codingPath: [any CodingKey] { recorder.codingPath }
-    /// A dictionary asks for its keys: one value represents all.
-    var allKeys: [Key] { recorder.mapKeys?.sample.flatMap(Key.init(stringValue:)).map { [$0] } ?? [] }
+    /// A dictionary asks for its keys: one value represents all. An enum asks for its case.
+    var allKeys: [Key] {
+        if let mapKeys = recorder.mapKeys { return mapKeys.sample.flatMap(Key.init(stringValue:)).map { [$0] } ?? [] }
+        guard let type = Key.self as? any CaseIterable.Type, let all = allCases(type) as? [Key] else {
+            recorder.hasUnknownCases = true
+            return []
+        }
+        recorder.caseNames = all.map(\.stringValue)
+        return all.isEmpty ? [] : [all[recorder.caseNumber]]
+    }
 
     func contains(_ key: Key) -> Bool { true }
 
     func decodeNil(forKey key: Key) throws -> Bool { false }
 
     func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
-        let found = try Schema.of(type, at: recorder.place.at(key.stringValue))
-        recorder.add(key.stringValue, found.schema, required: true)
-        return found.sample
+        try recorder.property(type, key.stringValue, required: true)
     }
 
     func decodeIfPresent<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value? {
-        let found = try Schema.of(type, at: recorder.place.at(key.stringValue))
-        recorder.add(key.stringValue, found.schema, required: false)
-        return nil
+        try optional(type, key)
     }
 
     // A container's own answers for these would count as required.
@@ -149,15 +206,19 @@ private struct Properties<Key: CodingKey>: KeyedDecodingContainerProtocol {
     func decodeIfPresent(_ type: UInt64.Type, forKey key: Key) throws -> UInt64? { try optional(type, key) }
 
     private func optional<Value: Decodable>(_ type: Value.Type, _ key: Key) throws -> Value? {
-        let found = try Schema.of(type, at: recorder.place.at(key.stringValue))
-        recorder.add(key.stringValue, found.schema, required: false)
-        return nil
+        let value = try recorder.property(type, key.stringValue, required: false)
+        // The guide of the property says more about it.
+        return value is any GuidedProperty ? value : nil
     }
 
     func nestedContainer<Nested: CodingKey>(
         keyedBy type: Nested.Type, forKey key: Key
     ) throws -> KeyedDecodingContainer<Nested> {
-        throw recorder.cannot("a nested container")
+        // The values of an enum's case.
+        guard recorder.caseNames != nil else { throw recorder.cannot("a nested container") }
+        let ofCase = Recorder(String.self, place: recorder.place.at(key.stringValue))
+        recorder.ofCase = ofCase
+        return try ofCase.container(keyedBy: type)
     }
 
     func nestedUnkeyedContainer(forKey key: Key) throws -> any UnkeyedDecodingContainer {
@@ -210,8 +271,6 @@ private struct Whole: SingleValueDecodingContainer {
 
     /// A type that only wraps another one.
     func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
-        let found = try Schema.of(type, at: recorder.place)
-        recorder.schema = found.schema
-        return found.sample
+        try recorder.wrapped(type)
     }
 }

@@ -8,7 +8,9 @@ import StepwellBindings
 /// Sends an agent's requests with `URLSession`: with the system's proxies and VPN, as the configuration sets them, and
 /// App Transport Security.
 ///
-///     let agent = try Agent(model: .openAI("gpt-4o-mini", apiKey: key), client: URLSessionTransport())
+/// On Apple's systems it is the default. Another configuration is given as
+///
+///     let agent = Agent(model: .openAI("gpt-5-mini"), client: try URLSessionTransport(configuration: configuration))
 ///
 /// An answer has no time limit here: a model may think for minutes, and the turn has its own clocks, see `Timeouts`. No
 /// redirect is followed: the request holds the key. A connection that is faster than its reader is paused; on Linux,

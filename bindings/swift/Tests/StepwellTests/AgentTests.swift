@@ -5,9 +5,8 @@ import Testing
 
 private let numbers = ["alice": 42, "bob": 7]
 
-private struct Person: ToolArguments {
-    let name: String
-    static let descriptions = ["name": "Whose number."]
+private struct Person: Decodable {
+    @Guide("Whose number.") var name: String
 }
 
 private struct Unknown: Error, CustomStringConvertible {

@@ -47,6 +47,29 @@ private func results(_ messages: Transcript) -> [String] {
     messages.compactMap { if case .tool(let result) = $0 { result.text } else { nil } }
 }
 
+/// A tool whose arguments have rules, and an enum whose cases have values.
+private struct Draw: Tool {
+    let description = "Draws a shape."
+
+    struct Arguments: Decodable {
+        @Guide("How often.", .range(1...3)) var times: Int
+        let shape: Shape
+    }
+
+    enum Shape: Codable {
+        case circle(radius: Double)
+        case line
+        enum CodingKeys: CodingKey, CaseIterable { case circle, line }
+    }
+
+    func call(arguments: Arguments) async throws -> [String] {
+        switch arguments.shape {
+        case .circle(let radius): Array(repeating: "circle of \(radius)", count: arguments.times)
+        case .line: Array(repeating: "line", count: arguments.times)
+        }
+    }
+}
+
 /// What a run is given for its tools, and what its code inherits from the task that began it.
 @Suite struct DepsTests {
     @Test func toolsHaveTheDepsAndTheTaskLocalsOfTheirOwnRun() async throws {
@@ -63,6 +86,29 @@ private func results(_ messages: Transcript) -> [String] {
             }
             try await group.waitForAll()
         }
+    }
+
+    @Test func argumentsThatBreakARuleNeverReachTheTool() async throws {
+        let mock = try MockLlm(
+            MockLlm.call("draw", #"{"times":4,"shape":{"line":{}}}"#),
+            MockLlm.call("draw", #"{"times":2,"shape":{"square":{}}}"#),
+            MockLlm.call("draw", #"{"times":1,"shape":{"line":{},"circle":{"radius":1}}}"#),
+            MockLlm.call("draw", #"{"times":2,"shape":{"circle":{"radius":1.5}}}"#),
+            MockLlm.call("draw", #"{"times":1,"shape":{"line":{}}}"#), MockLlm.text("Fine"))
+        let told = results(try await Agent(model: mock.model, tools: [Draw()]).run("Hi").messages)
+        #expect(told.count == 5)
+        #expect(told.prefix(3).allSatisfy { !$0.hasPrefix("[") }, "\(told)")
+        #expect(told.suffix(2) == [#"["circle of 1.5","circle of 1.5"]"#, #"["line"]"#])
+    }
+
+    @Test func aToolWithoutASchemaIsAnErrorOfTheFirstRun() async throws {
+        struct Vague: Tool {
+            let description = "Vague."
+            struct Arguments: Decodable { let names: [UUID: String] }
+            func call(arguments: Arguments) async throws -> String { "" }
+        }
+        let agent = Agent(model: try MockLlm(MockLlm.text("never")).model, tools: [Vague()])
+        await #expect(throws: SchemaError.self) { try await agent.run("Hi") }
     }
 
     @Test func twoUsersOfOneConversationHaveTheirOwn() async throws {

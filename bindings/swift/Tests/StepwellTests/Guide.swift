@@ -2,13 +2,57 @@
 import Foundation
 import Stepwell
 
-enum Guide {
+enum Shown {
     enum Unit: String, Decodable, CaseIterable { case celsius, fahrenheit }
 
-    struct Place: ToolArguments {
-        let city: String
-        let unit: Unit?
-        static let descriptions = ["city": "As it is called there.", "unit": "Celsius if left out."]
+    struct Place: Decodable {
+        @Guide("As it is called there.") var city: String
+        @Guide("Celsius if left out.") var unit: Unit?
+    }
+
+    enum Shape: Decodable {
+        case circle(radius: Double)
+        case box(width: Double, height: Double)
+        enum CodingKeys: CodingKey, CaseIterable { case circle, box }
+    }
+
+    struct Forecasts: Sendable {
+        func today(in city: String) async throws -> String { "Rain in \(city)" }
+    }
+
+    struct Weather: Tool {
+        let description = "The weather of a city."
+        let forecasts: Forecasts
+
+        func call(arguments: Place) async throws -> String {
+            try await forecasts.today(in: arguments.city)
+        }
+    }
+
+    struct Account: Decodable { let number: String }
+    struct Bank: Sendable {
+        func balance(of account: String) async throws -> Double { 0 }
+    }
+
+    struct Balance: ToolWith {
+        let description = "The balance of an account."
+
+        func call(arguments: Account, context: ToolContextWith<Bank>) async throws -> Double {
+            try await context.deps.balance(of: arguments.number)
+        }
+    }
+
+    static func banking(bank: Bank) async throws {
+        let agent = AgentWith<Bank>(model: .openAI("gpt-4o-mini"), tools: [Balance()])
+        print(try await agent.run("How much do I have?", deps: bank).text)
+    }
+
+    struct Trip: Decodable { let city: String }
+
+    static func streaming(agent: Agent, show: (String) -> Void) async throws {
+        for try await trip in agent.stream("Where to?", generating: Trip.self).partials {
+            show(trip.city ?? "…")
+        }
     }
 
     static func weather(forecast: @escaping @Sendable (String, Unit) async throws -> String) throws -> AgentTool {

@@ -18,8 +18,8 @@ private struct Point: Decodable {
     let y: Double?
 }
 
-private struct Everything: ToolArguments {
-    let name: String
+private struct Everything: Decodable {
+    @Guide("Who \"it\" is.") var name: String
     let count: Int
     let exact: Bool
     let tags: [String]
@@ -27,13 +27,11 @@ private struct Everything: ToolArguments {
     let colour: Colour
     let size: Size?
     let at: Point
-    let path: [Point]?
+    @Guide("Where it went.") var path: [Point]?
     let weights: [String: Double]
     let since: Date
     let link: URL?
     let id: UUID
-
-    static let descriptions = ["name": "Who \"it\" is.", "path": "Where it went."]
 
     enum CodingKeys: String, CodingKey {
         case name, count, exact, tags, seen, colour, size, at, path, weights, since, link
@@ -41,7 +39,7 @@ private struct Everything: ToolArguments {
     }
 }
 
-private struct Nothing: ToolArguments {}
+private struct Nothing: Decodable {}
 
 private final class Node: Decodable {
     let next: Node?
@@ -58,7 +56,7 @@ private struct Checked: Decodable {
     }
 }
 
-private struct Wrapped: ToolArguments {
+private struct Wrapped: Decodable {
     let checked: Checked
 }
 
@@ -122,7 +120,7 @@ func whatCannotBeRead() throws {
     _ = try AgentTool("chase", "Chases.", parameters: [:]) { (_: Node) in "" }
 }
 
-private struct Picture: ToolArguments {
+private struct Picture: Decodable {
     let bytes: Data
     let age: UInt8
     let depth: Int16?
@@ -158,18 +156,74 @@ func bytesAndKeys() throws {
     #expect(picture.weights == [.home: 0.5])
 }
 
-@Test("a dictionary whose keys cannot be known, and a description of nothing, are errors")
+@Test("a dictionary whose keys cannot be known is an error")
 func slipsAreTold() async {
-    struct ById: ToolArguments { let names: [UUID: String] }
-    struct Misspelt: ToolArguments {
-        let city: String
-        static let descriptions = ["citty": "Where."]
-    }
+    struct ById: Decodable { let names: [UUID: String] }
     let keys = await thrown(SchemaError.self) { try jsonSchema(of: ById.self) }
     #expect(keys?.description.contains("names") == true)
-    let slip = await thrown(SchemaError.self) { try jsonSchema(of: Misspelt.self) }
-    #expect(slip?.description.contains("`citty`") == true)
-    #expect(slip?.description.contains("`city`") == true)
+}
+
+private struct Order: Decodable {
+    @Guide("How many.", .range(1...5)) var count: UInt8
+    @Guide("Which.", .pattern("^[a-z]+$"), .length(1...9)) var item: String
+    @Guide("Words.", .count(1...3), .each(.anyOf(["new", "used"]))) var marks: [String]
+    @Guide("At most.", .ifPresent(.maximum(9.5))) var price: Double?
+    let shape: Shape
+    @Guide("The other side.") var back: Shape?
+
+    // In another order than the properties, and with other names.
+    enum CodingKeys: String, CodingKey {
+        case shape
+        case item = "the_item"
+        case marks, price, count, back
+    }
+}
+
+private enum Shape: Codable, Equatable {
+    case circle(radius: Double)
+    case box(width: Double, height: Double?)
+    case text(String)
+    case none
+
+    enum CodingKeys: CodingKey, CaseIterable { case circle, box, text, none }
+}
+
+@Test("guides and the cases of an enum are in the schema")
+func guidesAndCases() throws {
+    func only(_ name: String, _ values: String) -> String {
+        #"{"type":"object","properties":{"\#(name)":\#(values)},"required":["\#(name)"],"additionalProperties":false}"#
+    }
+    let radius = #"{"type":"object","properties":{"radius":{"type":"number"}},"required":["radius"]}"#
+    let sides = #"{"width":{"type":"number"},"height":{"type":"number"}}"#
+    let box = #"{"type":"object","properties":\#(sides),"required":["width"]}"#
+    let text = #"{"type":"object","properties":{"_0":{"type":"string"}},"required":["_0"]}"#
+    let nothing = #"{"type":"object","properties":{},"required":[]}"#
+    let cases = [only("circle", radius), only("box", box), only("text", text), only("none", nothing)]
+    let shape = #""type":"object","anyOf":[\#(cases.joined(separator: ","))]"#
+    let expected = #"""
+        {"type":"object","properties":{
+          "shape":{\#(shape)},
+          "the_item":{"type":"string","pattern":"^[a-z]+$","minLength":1,"maxLength":9,"description":"Which."},
+          "marks":{"type":"array","items":{"type":"string","enum":["new","used"]},"minItems":1,"maxItems":3,"description":"Words."},
+          "price":{"type":"number","maximum":9.5,"description":"At most."},
+          "count":{"type":"integer","minimum":1,"maximum":5,"description":"How many."},
+          "back":{\#(shape),"description":"The other side."}
+        },"required":["shape","the_item","marks","count"]}
+        """#
+    let schema = try jsonSchema(of: Order.self)
+    #expect(try same(schema.text, expected), "\(schema)")
+    let order = try decodeArguments(
+        Order.self,
+        from: JsonValue(parsing: #"{"shape":{"box":{"width":2}},"the_item":"cup","marks":["new"],"count":2,"back":{"none":{}}}"#))
+    #expect(order.shape == .box(width: 2, height: nil) && order.back == Shape.none)
+    #expect(order.item == "cup" && order.count == 2 && order.price == nil)
+}
+
+@Test("an enum that does not tell its cases is an error that says what to do")
+func unknownCases() async {
+    enum Vague: Decodable { case one(Int), two }
+    let error = await thrown(SchemaError.self) { try jsonSchema(of: Vague.self) }
+    #expect(error?.description.contains("CaseIterable") == true)
 }
 
 @Test("what does not fit a type is told in a sentence")

@@ -138,3 +138,14 @@ func waiting() async throws {
     broken.finish(throwing: URLError(.networkConnectionLost))
     await #expect(throws: URLError.self) { try await waits.value }
 }
+
+@Test("without a client it is URLSession on Apple's systems, and the library itself elsewhere")
+func theClientOfASystem() async throws {
+    #expect(try transport(of: nil, isAppleSystem: true) is URLSessionTransport)
+    #expect(try transport(of: nil, isAppleSystem: false) == nil)
+    #expect(try transport(of: BuiltInTransport(), isAppleSystem: true) == nil)
+    let own = try URLSessionTransport()
+    #expect(try transport(of: own, isAppleSystem: true) === own)
+    let mock = try MockLlm(MockLlm.text("Hello"))
+    #expect(try await Agent(model: mock.model, client: BuiltInTransport()).run("Hi").text == "Hello")
+}

@@ -1,9 +1,8 @@
 import Stepwell
 
-struct Trip: ToolArguments {
+struct Trip: Decodable {
     let city: String
-    let days: UInt
-    static let descriptions = ["days": "At least one."]
+    @Guide("How long.", .range(1...14)) var days: Int
 }
 
 let agent = Agent(model: .openAI("gpt-4o-mini", baseUrl: CommandLine.arguments.dropFirst().first))

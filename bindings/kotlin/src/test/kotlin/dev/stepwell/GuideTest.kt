@@ -25,7 +25,7 @@ class GuideTest {
     }
 
     @Test
-    fun theFirstProgramOfKotlin() = check("kotlin", "kotlin/Hello.kt")
+    fun theFirstProgramOfKotlin() = check("kotlin", "kotlin/Ask.kt")
 
     @Test
     fun theFirstProgramOfAndroid() {
