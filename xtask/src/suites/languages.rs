@@ -133,7 +133,7 @@ fn what_is_published(context: &Context, log: &mut Log, repository: &Path) -> any
 
 pub(super) const WEB: Suite = Suite {
     name: "web",
-    about: "the npm package: made, asks its host for nothing but by wasm-bindgen, its types compiled, the scenario files under Node and in Chromium, and an app that installs it, built by Vite, webpack and esbuild",
+    about: "the npm package: made, asks its host for nothing but by wasm-bindgen, its types compiled, the scenario files under Node and in Chromium, the hook for React, and an app that installs it, built by Vite, webpack and esbuild",
     run: web,
 };
 
@@ -149,6 +149,7 @@ fn web(context: &Context, log: &mut Log) -> anyhow::Result<()> {
         script
     };
     log.show(&mut script("node.mjs"))?;
+    log.show(&mut script("react.mjs"))?;
     log.run(
         npm::script(&tests, "node_modules/typescript/bin/tsc")
             .args([
