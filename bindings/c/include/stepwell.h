@@ -24,6 +24,10 @@ typedef struct StepwellMachine StepwellMachine;
  * starts nothing, and any thread may use it. */
 typedef struct StepwellRegistry StepwellRegistry;
 
+/* The contents of a chat screen, built from stored turns, the actions of the app and the events of its turns. Any thread
+ * may use it, one at a time; others wait. */
+typedef struct StepwellChat StepwellChat;
+
 /* The version of the library, such as 0.1.0. */
 StepwellText stepwell_version(void);
 
@@ -67,6 +71,16 @@ void stepwell_registry_free(StepwellRegistry *registry);
 /* {"call": "register", "thread": {"thread"}}, {"call": "replace", "old"}, {"call": "unreadThreads"}, … Returns
  * {"answer": …} or {"refused": …}, of the kind "stale" where another run has taken the handle's thread. */
 StepwellText stepwell_registry_call(const StepwellRegistry *registry, const uint8_t *json, size_t length);
+
+/* A chat: {}, {"turns", "turn"} to continue stored turns, or {"messages"} to continue a conversation; with {"tools"}, the
+ * definitions of the agent's tools. NULL if that is refused; refusal, unless it is NULL, then holds the reason. */
+StepwellChat *stepwell_chat_make(const uint8_t *json, size_t length, StepwellText *refusal);
+
+void stepwell_chat_free(StepwellChat *chat);
+
+/* {"chat": "begin", "turn", "message"}, {"chat": "apply", "events"}, {"chat": "update"}, {"chat": "state"}, … at a time in
+ * milliseconds since the epoch. Returns {"answer": …} or {"refused": …}. */
+StepwellText stepwell_chat_call(const StepwellChat *chat, const uint8_t *json, size_t length, uint64_t now_ms);
 
 /* Calls without a run. {"call": "transcript", "turns", "turn"} is answered with {"messages", "sharedState"}, which the
  * next run begins with after the turn, or after the one that ends last; {"call": "title", "messages"} with the title of a

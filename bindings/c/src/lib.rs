@@ -3,9 +3,11 @@
 //! Arguments and results are JSON (see `stepwell-json`), except for the bytes of a stream, which are passed unchanged.
 //! Returned texts belong to the caller, who frees them with `stepwell_text_free`.
 
+mod chat;
 mod registry;
 mod text;
 
+pub use chat::{StepwellChat, stepwell_chat_call, stepwell_chat_free, stepwell_chat_make};
 pub use registry::{
     StepwellRegistry, stepwell_registry_call, stepwell_registry_free, stepwell_registry_make,
 };

@@ -7,9 +7,10 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use stepwell_c::{
-    StepwellMachine, StepwellText, stepwell_machine_ask, stepwell_machine_call,
-    stepwell_machine_free, stepwell_machine_make, stepwell_machine_poll, stepwell_machine_receive,
-    stepwell_text_free, stepwell_version,
+    StepwellChat, StepwellMachine, StepwellText, stepwell_chat_call, stepwell_chat_free,
+    stepwell_chat_make, stepwell_machine_ask, stepwell_machine_call, stepwell_machine_free,
+    stepwell_machine_make, stepwell_machine_poll, stepwell_machine_receive, stepwell_text_free,
+    stepwell_version,
 };
 
 /// A machine as C has it.
@@ -80,6 +81,57 @@ impl Drop for Machine {
     fn drop(&mut self) {
         // SAFETY: the machine was created here, and is freed once.
         unsafe { stepwell_machine_free(self.0) };
+    }
+}
+
+/// A chat screen as C has it.
+struct Chat(*mut StepwellChat);
+
+impl Chat {
+    fn make(messages: &Value) -> Self {
+        let json = json!({ "messages": messages }).to_string();
+        // SAFETY: the pointers point to values of this function.
+        let chat = unsafe { stepwell_chat_make(json.as_ptr(), json.len(), std::ptr::null_mut()) };
+        assert!(!chat.is_null());
+        Self(chat)
+    }
+
+    fn call(&self, call: &Value, now: u64) -> Value {
+        let json = call.to_string();
+        // SAFETY: as above.
+        let given = taken(unsafe { stepwell_chat_call(self.0, json.as_ptr(), json.len(), now) });
+        assert!(given.get("refused").is_none(), "{given}");
+        given["answer"].clone()
+    }
+
+    /// Notes the outputs of a run.
+    fn take(&self, outputs: &Value, now: u64) {
+        for effect in list(outputs, "effects") {
+            let id = effect["id"].as_str().unwrap();
+            if effect["type"] == "askUser" {
+                let number: u32 = id.rsplit(':').next().unwrap().parse().unwrap();
+                let (call, tool_call_id) = (
+                    &effect["invocation"]["call"],
+                    &effect["invocation"]["toolCallId"],
+                );
+                let question = &effect["question"];
+                let ask = json!({ "chat": "ask", "call": call, "toolCallId": tool_call_id, "number": number, "question": question });
+                self.call(&ask, now);
+            } else if effect["type"] == "cancelTool" && id.starts_with("ask:") {
+                self.call(&json!({ "chat": "settle", "id": id }), now);
+            }
+        }
+        self.call(
+            &json!({ "chat": "apply", "events": list(outputs, "events") }),
+            now,
+        );
+    }
+}
+
+impl Drop for Chat {
+    fn drop(&mut self) {
+        // SAFETY: the chat was created here, and is freed once.
+        unsafe { stepwell_chat_free(self.0) };
     }
 }
 
@@ -162,6 +214,7 @@ struct Host {
     config: Value,
     runs: BTreeMap<String, Machine>,
     written: BTreeMap<String, Value>,
+    chats: BTreeMap<String, Chat>,
     now: u64,
 }
 
@@ -171,12 +224,45 @@ impl Host {
         let history = Value::from(list(scenario, "history"));
         let making = json!({ "config": config, "threadId": "thread-1", "history": history });
         let machine = Machine::make(&making).unwrap();
+        let chat = Chat::make(&making["history"]);
         Self {
             config,
+            chats: BTreeMap::from([("run".to_owned(), chat)]),
             runs: BTreeMap::from([("run".to_owned(), machine)]),
             written: BTreeMap::new(),
             now: 0,
         }
+    }
+
+    /// Notes an action of the app, or of its host, on the screen of a run.
+    fn act(&mut self, name: &str, step: &Value, is_taken: bool) {
+        let input = step["input"].as_str().unwrap();
+        if input == "new_run" || !self.chats.contains_key(name) {
+            let messages = self.runs[name].ask("messages");
+            self.chats.insert(name.to_owned(), Chat::make(&messages));
+        }
+        let call = match input {
+            "revive" => json!({ "chat": "resume" }),
+            _ if !is_taken => return,
+            "start" => {
+                let id = &step["run_id"];
+                let say = |text: &str| {
+                    let id = format!("{}-user", id.as_str().unwrap());
+                    json!({ "id": id, "role": "user", "content": text })
+                };
+                let message = step["say"].as_str().map(say);
+                let message = message.or_else(|| step.get("message").cloned());
+                json!({ "chat": "begin", "turn": id, "message": message })
+            }
+            "steer" => {
+                let message =
+                    json!({ "id": step["message_id"], "role": "user", "content": step["say"] });
+                json!({ "chat": "steer", "message": message })
+            }
+            "answer" | "decline" => json!({ "chat": "settle", "id": step["effect"] }),
+            _ => return,
+        };
+        self.chats[name].call(&call, self.now);
     }
 
     fn restore(&mut self, name: &str) {
@@ -201,7 +287,12 @@ impl Host {
             gives["output"] = output;
         }
         let mut effects = Vec::new();
+        let is_taken = came.iter().all(|given| given.get("refused").is_none());
+        self.act(&name, step, is_taken);
         for given in came {
+            if given.get("outputs").is_some() {
+                self.chats[&name].take(&given["outputs"], self.now);
+            }
             if given.get("refused").is_some() {
                 gives["error"] = given["refused"]["reason"].clone();
             }
@@ -355,6 +446,15 @@ fn differences(scenario: &Value) -> Vec<String> {
         .collect();
     if Value::Object(digests.clone()) != scenario["digests"] {
         wrong.push(format!("the digests are {digests:?}"));
+    }
+    for (name, chat) in &host.chats {
+        let usage = host.runs[name].ask("usage");
+        chat.call(&json!({ "chat": "setUsage", "usage": usage }), 0);
+        let digest = chat.call(&json!({ "chat": "digest" }), 0);
+        if digest != scenario["chats"][name]["digest"] {
+            let state = chat.call(&json!({ "chat": "state" }), 0);
+            wrong.push(format!("the screen of {name} is {state}"));
+        }
     }
     wrong
 }

@@ -9,7 +9,7 @@ import type { Store } from "./store.js";
 import type { Beginner } from "./stored.js";
 import type { Thread } from "./thread.js";
 import type { Turn } from "./turn.js";
-import type { Json, Message, ThreadKey, WhenBusy } from "./types.js";
+import type { Json, Message, ThreadKey, ToolDefinition, TurnRecord, WhenBusy } from "./types.js";
 
 /** How a conversation begins. One that is in use already, or that its store has, continues as it is. */
 export interface ConversationOptions {
@@ -54,6 +54,22 @@ export class Conversation<T = string, Deps = unknown> {
   /** The conversation after its last turn: AG-UI messages, oldest first. Of a stored one, `load` it first. */
   get messages(): Message[] {
     return this.#thread.messages;
+  }
+
+  /** The definitions of the agent's tools. @internal */
+  get tools(): ToolDefinition[] {
+    return this.#thread.place.setup.config.tools ?? [];
+  }
+
+  /** The agent's clock. @internal */
+  now(): number {
+    return this.#thread.place.setup.clock.now();
+  }
+
+  /** The stored turns; absent without a store. Throws the store's `StoreError`. @internal */
+  async storedTurns(): Promise<TurnRecord[] | undefined> {
+    const stored = await this.#thread.place.stored?.();
+    return stored?.turns(this.#thread.key);
   }
 
   /** The state shared with an AG-UI agent, after the last turn. */

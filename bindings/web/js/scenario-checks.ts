@@ -19,6 +19,7 @@ export function differences(file: Scenario, played: Scenario): string[] {
     compare(`step ${index + 1} (${step.input})`, step.gives, (played.steps[index] as Fields).gives);
   });
   compare("the digests", file.digests, played.digests);
+  compare("the chats", file.chats, played.chats);
   return found;
 }
 

@@ -2,6 +2,7 @@
 // `tests/scenarios/README.md` of the repository.
 
 import { StepwellError } from "./error.js";
+import { Screens } from "./scenario-screens.js";
 import { RunMachine } from "./machine.js";
 import type { CallKey, Effect, HookAnswer, Outcome, Outputs, RunConfig, RunEvent, ToolResult } from "./types.js";
 
@@ -216,11 +217,13 @@ export class ScenarioHost {
   /** The snapshots of the writes, by run and effect. */
   written: Record<string, string> = {};
   now = 0;
+  readonly #screens = new Screens();
 
   constructor(scenario: Fields, restoreEvery = 1) {
     this.#config = config(scenario.config);
     this.#restoreEvery = restoreEvery;
     this.runs = { [RUN]: new RunMachine(this.#config, "thread-1", scenario.history ?? []) };
+    this.#screens.begin(RUN, scenario.history ?? []);
   }
 
   /** Returns the run of this name. */
@@ -244,7 +247,13 @@ export class ScenarioHost {
     return Object.fromEntries(Object.entries(this.runs).map(([name, machine]) => [name, machine.digest()]));
   }
 
+  /** What a chat screen shows of each run. */
+  chats(): Fields {
+    return Object.fromEntries(Object.entries(this.runs).flatMap(([name, machine]) => this.#screens.shown(name, machine)));
+  }
+
   free(): void {
+    this.#screens.free();
     for (const machine of Object.values(this.runs)) machine.free();
   }
 
@@ -263,6 +272,7 @@ export class ScenarioHost {
     const machine = this.run(name);
     came.push(machine.pollOutputs());
     const effects = came.flatMap((outputs) => outputs.effects);
+    this.#screens.take(name, came, this.now);
     for (const effect of effects) {
       if (effect.type === "persist") this.written[`${name} ${effect.id}`] = machine.snapshot();
     }
@@ -282,6 +292,7 @@ export class ScenarioHost {
       case "new_run": {
         const history = step.history_of ? this.run(step.history_of).messages : [];
         this.#put(name, new RunMachine(this.#config, step.thread_id ?? "thread-1", history));
+        this.#screens.begin(name, history);
         break;
       }
       case "restore":
@@ -291,6 +302,7 @@ export class ScenarioHost {
         const snapshot = step.written ? this.written[`${name} ${step.written}`] : this.run(name).snapshot();
         if (snapshot === undefined) throw new TypeError(`the run \`${name}\` has written no \`${step.written}\``);
         this.#put(name, RunMachine.revive(snapshot, this.#config, this.now));
+        this.#screens.resume(name);
         break;
       }
       case "receive": {
@@ -306,6 +318,7 @@ export class ScenarioHost {
       }
       default:
         came.push(this.#input(this.run(name), step));
+        this.#screens.act(name, step, this.now);
     }
   }
 

@@ -8,7 +8,7 @@ import type { Setup } from "./setup.js";
 import { StoreError } from "./store.js";
 import type { Key } from "./thread.js";
 import type { Run, Turn } from "./turn.js";
-import type { Claimed, Json, Message, ThreadKey, TurnKey, WhenBusy } from "./types.js";
+import type { Claimed, Json, Message, ThreadKey, TurnKey, TurnRecord, WhenBusy } from "./types.js";
 import type { Waiting } from "./waiting.js";
 
 /** A run, and the generation with which its turn is written. @internal */
@@ -127,6 +127,11 @@ export class StoredTurns {
   /** As `Durable.load`. */
   load(thread: ThreadKey, known: string | undefined): Promise<Known | undefined> {
     return this.durable.load(thread, known);
+  }
+
+  /** The turns of a thread. */
+  turns(thread: ThreadKey): Promise<TurnRecord[]> {
+    return this.durable.once(() => this.durable.store.turns(thread));
   }
 
   /** Deletes a thread, and returns whether there was one. */

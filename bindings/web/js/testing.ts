@@ -16,14 +16,19 @@ export interface Scenario {
   expect?: object;
   /** The expected state of each run at its end. */
   digests?: object;
+  /** What a chat screen must show of each run at its end. */
+  chats?: object;
   [name: string]: unknown;
 }
 
 /** A scenario that was played. */
 export interface Played {
-  /** The scenario with the outputs of each step (`gives`), and how its runs ended (`digests`). */
+  /**
+   * The scenario with the outputs of each step (`gives`), how its runs ended (`digests`), and what a chat
+   * screen shows of them (`chats`).
+   */
   scenario: Scenario;
-  /** The differences from the scenario's `gives`, `digests` and `expect`; empty if there are none. */
+  /** The differences from the scenario's `gives`, `digests`, `chats` and `expect`; empty if there are none. */
   unmet: string[];
 }
 
@@ -39,7 +44,7 @@ export function play(scenario: Scenario, { restoreEvery = 1 }: { restoreEvery?: 
   const host = new ScenarioHost(scenario, restoreEvery);
   try {
     const steps = scenario.steps.map((step): Fields => ({ ...step, gives: host.step(step) }));
-    const played: Scenario & { steps: Fields[] } = { ...scenario, steps, digests: host.digests() };
+    const played: Scenario & { steps: Fields[] } = { ...scenario, steps, digests: host.digests(), chats: host.chats() };
     return { scenario: played, unmet: [...differences(scenario, played), ...unexpected(scenario.expect ?? {}, steps, host)] };
   } finally {
     host.free();

@@ -2,6 +2,7 @@
 
 import wasm from "../../../target/package/web/stepwell_bg.wasm";
 import { IndexedDbStore } from "../../../target/package/web/indexed-db.js";
+import { type ChatPart, ChatSession, useStepwellChat } from "../../../target/package/web/react.js";
 import { play, type Played } from "../../../target/package/web/testing.js";
 import { z } from "zod";
 import init, { Agent, agUi, conversationOf, openai, RunMachine, RunRegistry, StepwellError, tool, type AssistantMessage, type DeepPartial, type Effect, type ErrorKind, type Message, type Output, type Outputs, type RunConfig, type RunSource, type StandardSchema, type Store, type Tool, type ToolContext, type Trimmer, type TurnResult } from "../../../target/package/web/index.js";
@@ -173,4 +174,20 @@ async function negative(agent: Agent, message: Message): Promise<unknown[]> {
     // @ts-expect-error Only a conversation may be busy.
     await agent.run("Hello", { whenBusy: "cancel" }),
   ];
+}
+
+/** A chat knows the type of its answers, and what its tools need. */
+async function chats(agent: Agent<{ city: string }, { user: string }>): Promise<string> {
+  const chat = useStepwellChat(agent, { options: { deps: { user: "Ada" } } });
+  const session: ChatSession<{ city: string }, { user: string }> = chat.session;
+  const texts = chat.messages.flatMap(({ parts }) => parts.map((part: ChatPart) => (part.type === "tool" ? part.card.label : part.type)));
+  if (chat.connection.state === "waitingToRetry") texts.push(chat.connection.reason);
+  // @ts-expect-error There is no such status.
+  if (chat.status === "busy") chat.cancel();
+  // @ts-expect-error The tools need a user.
+  await session.send("Hello", { deps: { name: "Ada" } });
+  const result = await chat.send("Where to?");
+  // @ts-expect-error The answer has no such field.
+  result?.output.country;
+  return result?.output.city ?? texts.join();
 }

@@ -29,7 +29,8 @@ const MARKS: &str = "background until|env|file|in|not run|run by|shown in|unless
 
 const ADVICE: &str = "make it a file of examples/, or say `shown in`, `run by` or `not run`";
 
-const LANGUAGES: &str = "bash console dart javascript js kotlin python rust sh swift ts typescript";
+const LANGUAGES: &str =
+    "bash console dart javascript js kotlin python rust sh swift ts tsx typescript";
 
 /// A block of code.
 #[derive(Debug)]

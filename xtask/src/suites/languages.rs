@@ -58,7 +58,11 @@ fn python(context: &Context, log: &mut Log) -> anyhow::Result<()> {
             // The plug-in must be there, as installed.
             .env("STEPWELL_WHEEL", &wheel)
             .env(mock_llm::VARIABLE, model)
-            .envs(server.iter().map(|server| (postgres::VARIABLE, server.url()))),
+            .envs(
+                server
+                    .iter()
+                    .map(|server| (postgres::VARIABLE, server.url())),
+            ),
     )?;
     log.run(run("mypy").args(["--strict", "-p", "stepwell", "-p", "pytest_stepwell"]))?;
     let examples = fs::read_dir(context.root.join("examples/python"))?;
@@ -146,7 +150,7 @@ fn what_is_published(context: &Context, log: &mut Log, repository: &Path) -> any
 
 pub(super) const WEB: Suite = Suite {
     name: "web",
-    about: "the npm package: made, asks its host for nothing but by wasm-bindgen, its types compiled, the scenario files under Node and in Chromium, and an app that installs it, built by Vite, webpack and esbuild",
+    about: "the npm package: made, asks its host for nothing but by wasm-bindgen, its types compiled, the scenario files under Node and in Chromium, the hook for React, and an app that installs it, built by Vite, webpack and esbuild",
     run: web,
 };
 
@@ -162,6 +166,7 @@ fn web(context: &Context, log: &mut Log) -> anyhow::Result<()> {
         script
     };
     log.show(&mut script("node.mjs"))?;
+    log.show(&mut script("react.mjs"))?;
     log.run(
         npm::script(&tests, "node_modules/typescript/bin/tsc")
             .args([

@@ -21,6 +21,8 @@ use stepwell_core::session::{self, ViewOptions};
 #[derive(Debug, uniffi::Object)]
 pub struct ChatReducer(Mutex<session::ChatReducer>);
 
+// Uniffi passes strings by value.
+#[allow(clippy::needless_pass_by_value)]
 #[uniffi::export]
 impl ChatReducer {
     /// Creates the reducer of a chat that continues stored turns: all of a thread, or those of one path. `turn` is the end
@@ -103,7 +105,7 @@ impl ChatReducer {
 
     /// Notes the usage of the turn so far.
     pub fn set_usage(&self, usage: TokenUsage) {
-        self.chat().set_usage(core_usage(usage));
+        self.chat().set_usage(core_usage(&usage));
     }
 
     /// Ends the turn without its last event: a turn that could not begin, or whose events come from another process.
@@ -136,7 +138,7 @@ impl ChatReducer {
     }
 }
 
-fn core_usage(usage: TokenUsage) -> stepwell_core::event::TokenUsage {
+fn core_usage(usage: &TokenUsage) -> stepwell_core::event::TokenUsage {
     let TokenUsage {
         input_tokens,
         output_tokens,
@@ -145,7 +147,7 @@ fn core_usage(usage: TokenUsage) -> stepwell_core::event::TokenUsage {
         cached_input_tokens,
         cache_write_input_tokens,
         cost,
-    } = usage;
+    } = *usage;
     stepwell_core::event::TokenUsage {
         input_tokens,
         output_tokens,
