@@ -2,7 +2,7 @@
 import { type FormEvent, memo, useState } from "react";
 import { createRoot } from "react-dom/client";
 import init, { Agent, agUi } from "stepwell";
-import { type ChatMessage, type ChatPart, type ChatPending, useStepwellChat } from "stepwell/react";
+import { type ChatMessage, type ChatPart, type Interrupt, type Pending, useStepwellChat } from "stepwell/react";
 
 await init();
 const getTime = {
@@ -26,7 +26,7 @@ function Chat() {
   return (
     <main>
       {chat.messages.map((message) => <Message key={message.id} message={message} />)}
-      {chat.pending.map((pending) => <Pending key={pending.id} pending={pending} chat={chat} />)}
+      {[...chat.pending, ...chat.interrupts].map((waits) => <Waiting key={waits.id} waits={waits} chat={chat} />)}
       {chat.connection.state === "waitingToRetry" && <p>Trying again: {chat.connection.reason}</p>}
       {chat.problem && <p role="alert">{chat.problem.message} <button onClick={() => chat.retry()}>Try again</button></p>}
       <form onSubmit={submit}>
@@ -49,13 +49,13 @@ function Part({ part }: { part: ChatPart }) {
   return null;
 }
 
-function Pending({ pending: { id, label, kind }, chat }: { pending: ChatPending; chat: ReturnType<typeof useStepwellChat> }) {
-  if (kind.type === "approval") {
-    return <p>Allow {label}? <button onClick={() => chat.approve(id)}>Yes</button> <button onClick={() => chat.deny(id)}>No</button></p>;
+function Waiting({ waits, chat }: { waits: Pending | Interrupt; chat: ReturnType<typeof useStepwellChat> }) {
+  const { id, message = "" } = waits;
+  if ("kind" in waits && waits.kind === "result") return null;
+  if ("kind" in waits && waits.kind === "approval") {
+    return <p>Allow {waits.label ?? waits.tool}? <button onClick={() => chat.approve(id)}>Yes</button> <button onClick={() => chat.deny(id)}>No</button></p>;
   }
-  if (kind.type === "result") return null;
-  const ask = () => chat.answer(id, window.prompt(kind.message ?? "") ?? "");
-  return <p>{kind.message} <button onClick={ask}>Answer</button></p>;
+  return <p>{message} <button onClick={() => chat.answer(id, window.prompt(message) ?? "")}>Answer</button></p>;
 }
 
 createRoot(document.getElementById("chat")!).render(<Chat />);

@@ -4,9 +4,11 @@
 use crate::model::{Field, Variant};
 use heck::{ToKebabCase as _, ToLowerCamelCase as _, ToShoutySnakeCase as _};
 
-/// Returns a field's name, which has the unit of a time.
+/// Returns a field's name, which has the unit of a time. Only what is pending has a deadline, and has the same form as a
+/// chat's state, which the core writes.
 pub(crate) fn key(field: &Field) -> String {
-    let unit = if field.ty.is_time() { "Ms" } else { "" };
+    let has_unit = field.ty.is_time() && field.name != "deadline";
+    let unit = if has_unit { "Ms" } else { "" };
     name(&field.name) + unit
 }
 

@@ -46,7 +46,7 @@ impl StoredTurns {
     }
 }
 
-fn unfit(error: impl Display) -> Refused {
+pub(crate) fn unfit(error: impl Display) -> Refused {
     Refused::argument("the turns", error)
 }
 

@@ -1,5 +1,5 @@
 use crate::context::Overflow;
-use crate::history::StoredTurns;
+use crate::history::{StoredTurns, unfit};
 use crate::machine::{guard, written_answer};
 use crate::media::NewPart;
 use crate::read::{read, read_call};
@@ -8,17 +8,19 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use stepwell_core::event::Message;
 use stepwell_core::run::{self, Failure};
-use stepwell_core::session::title;
-use stepwell_ffi::Outcome;
+use stepwell_core::session::{self, title};
+use stepwell_ffi::{Outcome, TurnRecord};
 
 /// A call of a host without a run.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 enum Call {
     Transcript(StoredTurns),
+    Pending { turn: Box<TurnRecord> },
     Title { messages: Vec<Message> },
     NotStored { message: String },
     NoInstructions { message: String },
+    ToolFailed { tool: String, message: String },
     Busy {},
     Newest { overflow: Overflow, part: f64 },
     Part { of: Box<NewPart> },
@@ -27,9 +29,11 @@ enum Call {
 /// Answers a call of a host without a run:
 ///
 /// - `{"call": "transcript", "turns", "turn"}` with the history for the next run, as `StoredTurns` has it;
+/// - `{"call": "pending", "turn"}` with what the stored turn waits for, in the order of its calls;
 /// - `{"call": "title", "messages"}` with the title of a thread, empty if the user's first message has no text for one;
-/// - `{"call": "notStored", "message"}`, `noInstructions` and `busy` with the outcome of a turn that its store did not
-///   take, whose instructions could not be made, or that began while another turn of its thread was under way;
+/// - `{"call": "notStored", "message"}`, `noInstructions`, `toolFailed` (with `tool`) and `busy` with the outcome of a turn
+///   that its store did not take, whose instructions could not be made, that ended because a tool is broken, or that
+///   began while another turn of its thread was under way;
 /// - `{"call": "newest", "overflow", "part"}` with the ids of the newest messages that fill no more than this part of
 ///   the window; the overflow is that of the effect `trimContext`;
 /// - `{"call": "part", "of"}` with an AG-UI content part of media, as `NewPart` has it.
@@ -49,9 +53,14 @@ pub fn media_part(json: &str, bytes: Option<&[u8]>) -> String {
 fn answer(call: Call) -> Result<Value, Refused> {
     Ok(match call {
         Call::Transcript(stored) => json!(stored.history()?),
+        Call::Pending { turn } => {
+            let turn = session::Turn::try_from(*turn);
+            json!(session::pending(&turn.map_err(unfit)?))
+        }
         Call::Title { messages } => title(&messages).into(),
         Call::NotStored { message } => json!(not_stored(message)),
         Call::NoInstructions { message } => json!(no_instructions(message)),
+        Call::ToolFailed { tool, message } => json!(tool_failed(tool, message)),
         Call::Busy {} => json!(busy()),
         Call::Newest { overflow, part } => json!(overflow.newest(part)),
         Call::Part { of } => json!(of.part(None)?),
@@ -61,6 +70,12 @@ fn answer(call: Call) -> Result<Value, Refused> {
 /// Returns the outcome of a turn whose instructions could not be made.
 fn no_instructions(message: String) -> Outcome {
     let failure = Failure::NoInstructions { message };
+    run::Outcome::Failed { failure }.into()
+}
+
+/// Returns the outcome of a turn that its host ended because a tool is broken.
+fn tool_failed(tool: String, message: String) -> Outcome {
+    let failure = Failure::ToolFailed { tool, message };
     run::Outcome::Failed { failure }.into()
 }
 
@@ -92,6 +107,18 @@ mod tests {
         });
         let transcript = ask(json!({ "call": "transcript", "turns": [record], "turn": "run-1" }));
         assert_eq!(transcript["answer"]["messages"], json!([hello]));
+        let block = |sequence: u32, content: Value| json!({ "block": { "sequence": sequence, "hop": 0, "content": content }, "atMs": 2 });
+        let key = json!({ "hop": 0, "index": 0 });
+        let call = json!({ "type": "tool_use", "call": key, "tool_call_id": "c", "name": "pay", "arguments": "{\"sum\":1}" });
+        let asked = json!({ "type": "approval_asked", "call": key, "schema": {}, "deadline": 7 });
+        let mut waiting = record.clone();
+        waiting["blocks"] = json!([block(0, call), block(1, asked)]);
+        let waits = ask(json!({ "call": "pending", "turn": waiting }));
+        let expected = json!({
+            "id": "c", "kind": "approval", "toolCallId": "c", "tool": "pay", "arguments": { "sum": 1 },
+            "schema": {}, "deadline": 7,
+        });
+        assert_eq!(waits, json!({ "answer": [expected] }));
         let missing = ask(json!({ "call": "transcript", "turns": [record], "turn": "run-2" }));
         assert_eq!(missing["refused"]["kind"], "invalidArgument");
         let outcome = ask(json!({ "call": "notStored", "message": "no disk" }));
@@ -101,6 +128,8 @@ mod tests {
         assert_eq!(outcome["answer"]["problem"]["kind"], "busy");
         let outcome = ask(json!({ "call": "noInstructions", "message": "no profile" }));
         assert_eq!(outcome["answer"]["problem"]["kind"], "toolFailed");
+        let broken = json!({ "call": "toolFailed", "tool": "pay", "message": "no table" });
+        assert_eq!(ask(broken)["answer"]["problem"]["kind"], "toolFailed");
         let messages = ["a", "b", "c"].map(|id| json!({ "messageId": id, "tokens": 10 }));
         let overflow = json!({ "tokens": 60, "window": 50, "messages": messages });
         let newest = ask(json!({ "call": "newest", "overflow": overflow, "part": 0.8 }));

@@ -48,12 +48,14 @@ export class Agent<T = string, Deps = unknown> {
    * Runs one turn, which is not remembered, and returns its result. `prompt` is a text, texts and media in order
    * (`["What is this?", await image(file)]`), or an AG-UI message. Throws a `StepwellError` if the answer is incomplete,
    * also if the turn was cancelled. An answer that does not fit the type of `output` goes back to the model with the
-   * path and the reason, before that is an error.
+   * path and the reason, before that is an error. Nobody can reply to the turn: without an `approver` and an `answerer`
+   * calls that need an approval are denied, and questions declined.
    */
   async run<U>(prompt: Prompt, options: RunOptions<Deps> & WithOutput<U>): Promise<TurnResult<U>>;
   async run(prompt: Prompt, ...options: Given<RunOptions<Deps>>): Promise<TurnResult<T>>;
   async run(prompt: Prompt, options: object = {}): Promise<TurnResult<unknown>> {
-    return this.#engine.send(this.#engine.once(), prompt, options).result;
+    const alone: AnyOptions = { ...options, isAlone: true };
+    return this.#engine.send(this.#engine.once(), prompt, alone).result;
   }
 
   /** Begins one turn, which is not remembered, and returns it: its events are to be read. */
@@ -67,13 +69,13 @@ export class Agent<T = string, Deps = unknown> {
    * Returns the conversation of this id, which remembers its turns: the same one as long as it is in use, the store's if
    * there is a store, a new one otherwise.
    */
-  conversation(options?: ConversationOptions): Conversation<T, Deps>;
-  conversation(id: ConversationOptions["id"], options?: Omit<ConversationOptions, "id">): Conversation<T, Deps>;
-  conversation(given: ConversationOptions["id"] | ConversationOptions = {}, options: ConversationOptions = {}): Conversation<T, Deps> {
+  conversation(options?: ConversationOptions<Deps>): Conversation<T, Deps>;
+  conversation(id: ConversationOptions["id"], options?: Omit<ConversationOptions<Deps>, "id">): Conversation<T, Deps>;
+  conversation(given: ConversationOptions["id"] | ConversationOptions<Deps> = {}, options: ConversationOptions<Deps> = {}): Conversation<T, Deps> {
     const isId = typeof given === "string" || "thread" in given;
-    const { id = crypto.randomUUID(), history, sharedState, store = this.#store, whenBusy }: ConversationOptions = isId ? { ...options, id: given } : { ...given, ...options };
+    const { id = crypto.randomUUID(), history, sharedState, store = this.#store, ...defaults }: ConversationOptions<Deps> = isId ? { ...options, id: given } : { ...given, ...options };
     const thread = this.#engine.thread(this.#engine.place(store), id, history, sharedState);
-    return new Conversation(this.#engine, thread, whenBusy && whenBusyOf(whenBusy));
+    return new Conversation(this.#engine, thread, defaults);
   }
 
   /**

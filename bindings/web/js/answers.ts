@@ -25,10 +25,10 @@ export interface TurnOf {
 }
 
 /**
- * Carries out an effect that is no stream, and returns the machine's input. The messages are those of the conversation
+ * Carries out an effect that is no stream, and returns the machine's input; none for what waits for a reply. The messages are those of the conversation
  * at the time of the effect. @internal
  */
-export async function answer(setup: Setup, effect: Effect, turn: TurnOf, messages: Message[], writer: Writer | undefined, asking: Asking, signal: AbortSignal): Promise<Input> {
+export async function answer(setup: Setup, effect: Effect, turn: TurnOf, messages: Message[], writer: Writer | undefined, asking: Asking, signal: AbortSignal): Promise<Input | undefined> {
   const { now } = setup.clock;
   const { id } = effect;
   switch (effect.type) {
@@ -55,8 +55,10 @@ export async function answer(setup: Setup, effect: Effect, turn: TurnOf, message
   }
 }
 
-async function question({ answerer, clock: { now } }: Setup, id: string, invocation: ToolInvocation, question: Question, signal: AbortSignal): Promise<Input> {
-  if (!answerer) return (machine) => machine.decline(id, "this app has no way to ask the user", now());
+const NO_WAY = "this app has no way to ask the user";
+
+async function question({ answerer, isAlone, clock: { now } }: Setup, id: string, invocation: ToolInvocation, question: Question, signal: AbortSignal): Promise<Input | undefined> {
+  if (!answerer) return isAlone ? (machine) => machine.decline(id, NO_WAY, now()) : undefined;
   try {
     const value = await answerer(question, { signal, invocation });
     if (value === undefined) return (machine) => machine.decline(id, undefined, now());
@@ -72,8 +74,8 @@ async function question({ answerer, clock: { now } }: Setup, id: string, invocat
   }
 }
 
-async function ask({ approver, clock: { now } }: Setup, id: string, invocation: ToolInvocation, signal: AbortSignal): Promise<Input> {
-  if (!approver) return (machine) => machine.deny(id, "this app has no way to ask the user", now());
+async function ask({ approver, isAlone, clock: { now } }: Setup, id: string, invocation: ToolInvocation, signal: AbortSignal): Promise<Input | undefined> {
+  if (!approver) return isAlone ? (machine) => machine.deny(id, NO_WAY, now()) : undefined;
   try {
     const decision = await approver(invocation, { signal });
     if (decision === true) return (machine) => machine.approve(id, now());

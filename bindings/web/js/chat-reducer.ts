@@ -3,7 +3,7 @@
 import { type ChatMessage, type ChatProblem, type ChatState, EMPTY_CHAT } from "./chat-state.js";
 import { answered, made, written } from "./module.js";
 import { Chat } from "./stepwell.js";
-import type { CallKey, Message, Question, RunEvent, TokenUsage, ToolDefinition, TurnRecord } from "./types.js";
+import type { Message, RunEvent, TokenUsage, ToolDefinition, TurnRecord } from "./types.js";
 
 /** How a chat begins: with stored turns, with a conversation without them, or empty. */
 export interface ChatStart {
@@ -49,16 +49,6 @@ export class ChatReducer {
   /** Notes a message that the user sends during the turn. It is shown once the turn takes it. */
   steer(message: Message): void {
     this.#call("steer", { message });
-  }
-
-  /** Notes that a running tool asks the user: its question with this number, counted from 0. */
-  ask({ hop, index }: CallKey, toolCallId: string, number: number, { message, schema }: Question): void {
-    this.#call("ask", { call: { hop, index }, toolCallId, number, question: { message, schema } });
-  }
-
-  /** Notes that what waits under this id was answered, or is not awaited any more. */
-  settle(id: string): void {
-    this.#call("settle", { id });
   }
 
   /** Applies events of the turn under way, in order. */

@@ -3,22 +3,17 @@
 import { ChatReducer } from "./chat-reducer.js";
 import type { ChatProblem, ChatState } from "./chat-state.js";
 import type { Conversation } from "./conversation.js";
-import { misuse, StepwellError, words } from "./error.js";
+import { misuse, nothingWaits, StepwellError, words } from "./error.js";
 import { messageOf, type Prompt } from "./media.js";
 import type { SendOptions } from "./options.js";
+import type { Reply } from "./reply.js";
 import type { TurnResult } from "./result.js";
-import type { Decision } from "./tools.js";
+import { shown } from "./tools.js";
 import type { Turn } from "./turn.js";
-import type { Json, Question, ResumeEntry, ToolInvocation } from "./types.js";
+import type { Json, ResumeEntry } from "./types.js";
 
 /** The options of a message. Approvals and questions are the session's own. */
 export type ChatSendOptions<Deps = unknown> = Omit<SendOptions<Deps>, "approver" | "answerer" | "whenBusy">;
-
-/** What waits for the user: how it is answered. */
-interface Waiting {
-  toolCallId: string;
-  answer(given: unknown): void;
-}
 
 /**
  * A conversation as a chat screen needs it: `getSnapshot` is what the screen shows, `subscribe` reports its changes, and
@@ -35,10 +30,8 @@ export class ChatSession<T = string, Deps = unknown> {
   #listeners = new Set<() => void>();
   #isStale = false;
   #turn: Turn<T> | undefined;
-  #waiting = new Map<string, Waiting>();
   /** The answers to the agent's interrupts, until there are all of them. */
   #resumed = new Map<string, ResumeEntry>();
-  #questions = new Map<string, number>();
   #last: Prompt = null;
   #loading: Promise<void> | undefined;
 
@@ -117,7 +110,7 @@ export class ChatSession<T = string, Deps = unknown> {
 
   #begin(prompt: Prompt, given: Partial<ChatSendOptions<Deps>>): Promise<TurnResult<T> | undefined> {
     const turnId = given.turnId ?? crypto.randomUUID();
-    const options = { ...this.#options, ...given, turnId, approver: this.#approver, answerer: this.#answerer } as SendOptions<Deps>;
+    const options = { ...this.#options, ...given, turnId, approver: null, answerer: null } as SendOptions<Deps>;
     const turn = this.#conversation.stream(prompt, options as never) as Turn<T>;
     this.#reducer.begin(turnId, prompt === null ? undefined : messageOf(turnId, prompt), this.#now());
     return this.#follow(turn);
@@ -153,9 +146,7 @@ export class ChatSession<T = string, Deps = unknown> {
       return undefined;
     } finally {
       this.#turn = undefined;
-      this.#waiting.clear();
       this.#resumed.clear();
-      this.#questions.clear();
       this.#changed();
     }
   }
@@ -170,72 +161,52 @@ export class ChatSession<T = string, Deps = unknown> {
     this.#reducer.steer({ ...messageOf(id, prompt), id });
   };
 
-  /** Lets a call run, by the id of what is pending, or by that of its call; with other arguments than the model's if they are given. */
-  approve = (id: string, changed?: { [name: string]: Json }): void => this.#answer(id, changed ?? true);
+  /**
+   * Lets a call run, by the id of what is pending, with other arguments than the model's if they are given. A turn that
+   * was loaded from the store, and that no page drives, continues here. Throws if nothing waits under the id, or the
+   * arguments do not fit the tool. The same holds for the following methods.
+   */
+  approve = (id: string, changed?: { [name: string]: Json }): Promise<void> => this.#reply(id, { verb: "approve", value: changed });
 
-  /** Refuses what is pending under the id: a call may not run, with a reason for the model; a question has no answer. */
-  deny = (id: string, reason?: string): void => {
+  /** Refuses what is pending under the id: a call may not run, a question has no answer. The model, or the tool, gets the reason. */
+  deny = async (id: string, reason?: string): Promise<void> => {
     if (this.#interrupt(id)) this.#resume({ interruptId: id, status: "cancelled" });
-    else this.#answer(id, id.startsWith("ask:") ? undefined : (reason ?? false));
+    else await this.#reply(id, { verb: "deny", value: reason });
   };
 
-  /** Answers a question of a tool or of an AG-UI agent, by the id of what is pending. The value fits its schema. */
-  answer = (id: string, value: Json): void => {
+  /**
+   * Answers a question of a tool, by the id of what is pending, or one of the state's `interrupts`, by its id: the agent
+   * gets the answers to all of them at once. The value fits the schema.
+   */
+  answer = async (id: string, value: Json): Promise<void> => {
     if (this.#interrupt(id)) this.#resume({ interruptId: id, status: "resolved", payload: value });
-    else this.#answer(id, value);
+    else await this.#reply(id, { verb: "answer", value });
   };
 
-  #answer(id: string, given: unknown): void {
-    const byCall = () => [...this.#waiting].find(([, { toolCallId }]) => toolCallId === id)?.[0];
-    const key = this.#waiting.has(id) ? id : byCall();
-    const waiting = key === undefined ? undefined : this.#waiting.get(key);
-    if (key === undefined || !waiting) throw misuse("nothing waits under this id", "take the id of one of the state's `pending`");
-    this.#settle(key);
-    waiting.answer(given);
+  /** Supplies the result of a deferred call, by the provider's id for it. */
+  resolveCall = (toolCallId: string, result: unknown): Promise<void> => this.#reply(toolCallId, { verb: "resolve", value: shown(result) });
+
+  async #reply(id: string, reply: Reply): Promise<void> {
+    if (this.#turn) return this.#turn.reply(id, reply);
+    if (!this.#state.pending.some((pending) => pending.id === id)) throw nothingWaits();
+    const options = { ...this.#options, approver: null, answerer: null };
+    const turn = await this.#conversation.reply(id, reply, options);
+    if (!turn || this.#turn) return;
+    this.#reducer.resume();
+    void this.#follow(turn);
   }
 
   #interrupt(id: string): boolean {
-    return this.#state.pending.some((pending) => pending.id === id && pending.kind.type === "interrupt");
+    return this.#state.interrupts.some((interrupt) => interrupt.id === id);
   }
 
-  /** An agent takes the answers to all its interrupts at once. */
   #resume(entry: ResumeEntry): void {
     this.#resumed.set(entry.interruptId, entry);
     const asked = this.#turn?.interrupts ?? [];
-    this.#reducer.settle(entry.interruptId);
-    this.#changed();
     if (!asked.every(({ id }) => this.#resumed.has(id))) return;
     const answers = asked.map(({ id }) => this.#resumed.get(id)!);
     this.#resumed.clear();
     this.#turn?.resume(answers);
-  }
-
-  #approver = ({ call, toolCallId }: ToolInvocation, { signal }: { signal: AbortSignal }): Promise<Decision> =>
-    this.#wait(`approve:${call.hop}:${call.index}`, toolCallId, signal);
-
-  #answerer = (question: Question, { signal, invocation: { call, toolCallId } }: { signal: AbortSignal; invocation: ToolInvocation }): Promise<Json | undefined> => {
-    const place = `${call.hop}:${call.index}`;
-    const number = this.#questions.get(place) ?? 0;
-    this.#questions.set(place, number + 1);
-    this.#reducer.ask(call, toolCallId, number, question);
-    this.#changed();
-    return this.#wait(`ask:${place}:${number}`, toolCallId, signal);
-  };
-
-  #wait<U>(id: string, toolCallId: string, signal: AbortSignal): Promise<U> {
-    return new Promise((answer, reject) => {
-      this.#waiting.set(id, { toolCallId, answer: answer as (given: unknown) => void });
-      signal.addEventListener("abort", () => {
-        if (this.#waiting.has(id)) this.#settle(id);
-        reject(signal.reason);
-      });
-    });
-  }
-
-  #settle(id: string): void {
-    this.#waiting.delete(id);
-    this.#reducer.settle(id);
-    this.#changed();
   }
 
   #now(): number {

@@ -1,7 +1,7 @@
 // What a chat screen shows: the shapes of the core's `ChatState`, the same in every language.
 
 import type { ErrorKind } from "./error.js";
-import type { Json, Part, TokenUsage, ToolCallStatus } from "./types.js";
+import type { Interrupt, Json, Part, Pending, TokenUsage, ToolCallStatus } from "./types.js";
 
 /** The contents of a chat screen. A reload from the store gives the state that was shown live. */
 export interface ChatState {
@@ -11,8 +11,10 @@ export interface ChatState {
   readonly connection: ChatConnection;
   /** Why the last turn failed. A new turn clears the problem, and a cancelled turn has none. */
   readonly problem?: ChatProblem;
-  /** What waits for the user or for a deferred result, the oldest first. */
-  readonly pending: readonly ChatPending[];
+  /** What waits for the user or for a deferred result, in the order of the calls. */
+  readonly pending: readonly Pending[];
+  /** The questions of an AG-UI agent, which gets all answers at once. */
+  readonly interrupts: readonly Interrupt[];
   /** The usage of the last turn so far. */
   readonly usage: TokenUsage;
   /** How many earlier messages `messages` leaves out: it has the last 1,000. */
@@ -58,28 +60,6 @@ export interface ChatProblem {
   /** The HTTP status of the provider's answer, if it answered with an error. */
   readonly status?: number;
 }
-
-/** Something that a turn waits for. */
-export interface ChatPending {
-  /** For `approve`, `deny` and `answer` of a `ChatSession`. */
-  readonly id: string;
-  readonly toolCallId?: string;
-  readonly tool?: string;
-  readonly label?: string;
-  readonly arguments?: Json;
-  readonly kind: ChatPendingKind;
-}
-
-/** What a turn waits for. */
-export type ChatPendingKind =
-  /** The user's decision on whether the tool may run. `schema` is the JSON Schema of the arguments. */
-  | { readonly type: "approval"; readonly schema?: Json }
-  /** The user's answer to a question of the running tool, which fits `schema`. */
-  | { readonly type: "question"; readonly message: string; readonly schema: Json }
-  /** The user's answer to an AG-UI agent. */
-  | { readonly type: "interrupt"; readonly reason: string; readonly message?: string; readonly schema?: Json; readonly expiresAt?: string }
-  /** The result of a deferred call. The user need not do anything. */
-  | { readonly type: "result" };
 
 /** A message. What the model and its tools do between two messages of the user is one message. */
 export interface ChatMessage {
@@ -129,4 +109,4 @@ export interface ToolCard {
 }
 
 /** The state of a chat without messages. */
-export const EMPTY_CHAT: ChatState = { revision: 0, status: "ready", connection: { state: "idle" }, pending: [], usage: {}, omittedMessages: 0, messages: [] };
+export const EMPTY_CHAT: ChatState = { revision: 0, status: "ready", connection: { state: "idle" }, pending: [], interrupts: [], usage: {}, omittedMessages: 0, messages: [] };

@@ -4,15 +4,17 @@ import type { Engine } from "./engine.js";
 import { misuse } from "./error.js";
 import type { Prompt } from "./media.js";
 import type { Given, SendOptions, WithOutput } from "./options.js";
+import type { Reply } from "./reply.js";
 import type { TurnResult } from "./result.js";
 import type { Store } from "./store.js";
 import type { Beginner } from "./stored.js";
 import type { Thread } from "./thread.js";
+import { shown } from "./tools.js";
 import type { Turn } from "./turn.js";
-import type { Json, Message, ThreadKey, ToolDefinition, TurnRecord, WhenBusy } from "./types.js";
+import type { Json, Message, Pending, ThreadKey, ToolDefinition, TurnRecord, WhenBusy } from "./types.js";
 
 /** How a conversation begins. One that is in use already, or that its store has, continues as it is. */
-export interface ConversationOptions {
+export interface ConversationOptions<Deps = unknown> {
   /** The conversation's id, alone or with its server and room; a random one if left out. */
   id?: string | ThreadKey | undefined;
   /** An earlier conversation to continue: AG-UI messages, oldest first. */
@@ -23,6 +25,8 @@ export interface ConversationOptions {
   store?: Store;
   /** What happens to a turn that begins while another one is under way, instead of what the agent says. */
   whenBusy?: WhenBusy;
+  /** The value for the tools of turns that are given none, such as one that continues here after a reply. */
+  deps?: Deps;
 }
 
 /**
@@ -32,13 +36,14 @@ export interface ConversationOptions {
 export class Conversation<T = string, Deps = unknown> {
   readonly #engine: Engine;
   readonly #thread: Thread;
-  readonly #whenBusy: WhenBusy | undefined;
+  /** The options of turns that have no others. */
+  readonly #defaults: { whenBusy?: WhenBusy; deps?: Deps } | undefined;
 
   /** @internal */
-  constructor(engine: Engine, thread: Thread, whenBusy?: WhenBusy) {
+  constructor(engine: Engine, thread: Thread, defaults?: { whenBusy?: WhenBusy; deps?: Deps }) {
     this.#engine = engine;
     this.#thread = thread;
-    this.#whenBusy = whenBusy;
+    this.#defaults = defaults;
   }
 
   /** The conversation's id. */
@@ -122,14 +127,55 @@ export class Conversation<T = string, Deps = unknown> {
   revive<U>(snapshot: string, options: SendOptions<Deps> & WithOutput<U>): Turn<U>;
   revive(snapshot: string, ...options: Given<SendOptions<Deps>>): Turn<T>;
   revive(snapshot: string, options: object = {}): Turn<unknown> {
-    return this.#engine.revive(this.#thread, snapshot, { whenBusy: this.#whenBusy, ...options });
+    return this.#engine.revive(this.#thread, snapshot, { ...this.#defaults, ...options });
+  }
+
+  /**
+   * What the conversation's turn waits for, in whichever page or process that turn is. Empty if no turn is under way.
+   * Throws the store's `StoreError`.
+   */
+  async pending(): Promise<readonly Pending[]> {
+    const { live, place, key } = this.#thread;
+    return live?.pending ?? (await place.stored?.())?.pending(key) ?? [];
+  }
+
+  /**
+   * Lets the call run that waits for approval under this id, with other arguments than the model's if they are given. A
+   * turn of another page gets the reply there; one that no page drives continues here, to its end, with the conversation's `deps`.
+   *
+   * Throws if nothing waits under the id, or the arguments do not fit the tool; then nothing changes. Throws a `StoreError`
+   * if the store, or the page that drives the turn, cannot be reached: another process cannot. The same holds for the
+   * following methods.
+   */
+  async approve(id: string, changed?: { [name: string]: Json }): Promise<void> {
+    await this.reply(id, { verb: "approve", value: changed });
+  }
+
+  /** Denies the call, or declines the question, that waits under this id. The model, or the tool, gets the reason. */
+  async deny(id: string, reason?: string): Promise<void> {
+    await this.reply(id, { verb: "deny", value: reason });
+  }
+
+  /** Answers the question of a running tool that waits under this id. */
+  async answer(id: string, value: Json): Promise<void> {
+    await this.reply(id, { verb: "answer", value });
+  }
+
+  /** Supplies the result of a deferred tool call, by the provider's id for it. */
+  async resolveCall(toolCallId: string, result: unknown): Promise<void> {
+    await this.reply(toolCallId, { verb: "resolve", value: shown(result) });
+  }
+
+  /** Returns the turn if it continues here. @internal */
+  reply(id: string, reply: Reply, options?: object): Promise<Turn<T> | undefined> {
+    return this.#engine.reply(this.#thread, id, reply, { ...this.#defaults, ...options });
   }
 
   #send<U>(prompt: Prompt, options: object, from?: Beginner["from"]): Turn<U> {
     if (from && !this.#thread.place.stored) {
       throw misuse("the conversation has no store to take the earlier turn from", "give the agent, or the conversation, a `store`");
     }
-    return this.#engine.send(this.#thread, prompt, { whenBusy: this.#whenBusy, ...options }, from);
+    return this.#engine.send(this.#thread, prompt, { ...this.#defaults, ...options }, from);
   }
 
   /**

@@ -3,7 +3,7 @@
 import { RunMachine } from "./machine.js";
 import { Presence } from "./presence.js";
 import type { Clock } from "./setup.js";
-import { conversationOf } from "./session.js";
+import { conversationOf } from "./stored-calls.js";
 import type { Claimed, Effect, Json, Message, NewTurn, Outputs, PersistBatch, RunConfig, ThreadKey, TurnKey, Unfinished, WhenBusy } from "./types.js";
 import { isLost, isTransient, type Store, StoreError, storeError } from "./store.js";
 import { Busy, type Waiting } from "./waiting.js";
@@ -107,7 +107,7 @@ export class Durable {
   /**
    * Returns the store's data before a new turn: after the thread's last one, or after `from`. An unfinished turn that
    * no page drives is ended as cancelled first. One that a page drives is an error (`Busy`) for `error`; for `cancel`
-   * that page is asked to cancel it, and for `queue` its end is awaited. The conversation `isNew` if no stored turns contain it.
+   * that page is asked to cancel it, and otherwise its end is awaited. The conversation `isNew` if no stored turns contain it.
    */
   async before(
     thread: ThreadKey,
@@ -134,7 +134,7 @@ export class Durable {
   async #free({ owner }: Unfinished, whenBusy: WhenBusy, { signal }: Waiting): Promise<boolean> {
     if (!(await Presence.all()).has(owner)) return false;
     if (whenBusy === "error") throw new Busy();
-    if (whenBusy === "queue") {
+    if (whenBusy !== "cancel") {
       await Presence.ended(owner, signal);
       return true;
     }

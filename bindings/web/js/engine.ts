@@ -1,22 +1,23 @@
 // How an agent's turns begin: stored first if there is a store, and one after the other in a conversation.
 
 import { instructions } from "./credentials.js";
-import { misuse, StepwellError, words } from "./error.js";
+import { misuse, nothingWaits, StepwellError, words } from "./error.js";
 import { InUse } from "./in-use.js";
 import { RunMachine } from "./machine.js";
 import { messageOf, type Prompt } from "./media.js";
-import { type AnyOptions, runSetup, whenBusyOf } from "./options.js";
+import { type AnyOptions, type RunSetup, runSetup, whenBusyOf } from "./options.js";
 import type { Presence } from "./presence.js";
 import type { RunRegistry } from "./registry.js";
+import type { Reply } from "./reply.js";
 import type { Ended } from "./result.js";
 import type { Setup } from "./setup.js";
 import type { Store } from "./store.js";
-import type { Beginner, Made, StoredTurns } from "./stored.js";
+import type { Beginner, Claim, Continuing, Made, StoredTurns } from "./stored.js";
 import { named, type Place, Thread } from "./thread.js";
 import type { Tool } from "./tools.js";
 import { type Host, type Input, type Run, Turn } from "./turn.js";
-import type { Json, Message, Start, ThreadKey, TurnKey, WhenBusy } from "./types.js";
-import { aborted, Stopped, type Waiting } from "./waiting.js";
+import type { Json, Message, Start, ThreadKey, UserMessage, WhenBusy } from "./types.js";
+import { aborted, Busy, Steered, Stopped, type Waiting } from "./waiting.js";
 
 /** How often a write is tried where there is a store, unless the agent says otherwise. */
 const PERSIST_ATTEMPTS = 6;
@@ -26,6 +27,8 @@ interface Beginning {
   setup: Setup;
   whenBusy: WhenBusy;
   signal?: AbortSignal | undefined;
+  /** What the user says. */
+  message?: UserMessage | undefined;
   isRevived?: boolean;
   /** The turn, if a store has it. */
   turn?: string;
@@ -57,13 +60,13 @@ export class Engine {
     if (!store) return this.memory;
     const known = this.#stores.get(store);
     if (known) return known;
-    const { config, clock } = this.setup;
+    const { config } = this.setup;
     const setup = { ...this.setup, config: { ...config, persistAttempts: config.persistAttempts ?? PERSIST_ATTEMPTS } };
     let loading: Promise<StoredTurns> | undefined;
     const load = async () => {
       try {
-        const [{ StoredTurns }, { Durable }] = await Promise.all([import("./stored.js"), import("./durable.js")]);
-        return new StoredTurns(new Durable(store, this.waitForStore, setup.config, clock), setup);
+        const { StoredTurns } = await import("./stored.js");
+        return new StoredTurns(store, this.waitForStore, setup);
       } catch (error) {
         loading = undefined;
         throw new StepwellError("connection", `the package's part for stores cannot be loaded: ${words(error)}`, "check that the app's files can be reached", { retryable: true, cause: error });
@@ -96,8 +99,9 @@ export class Engine {
     const whenBusy = whenBusyOf(options.whenBusy ?? this.whenBusy);
     const { setup, turn: turnOptions, tools, signal, turnId, start: also } = runSetup(place.setup, options);
     const { config, clock, journal } = setup;
-    const start: Start = { runId: turnId, ...also, ...(prompt !== null && { message: messageOf(turnId, prompt) }), options: turnOptions };
-    const said = start.message && { message: start.message };
+    const message = prompt === null ? undefined : messageOf(turnId, prompt);
+    const said = message && { message };
+    const start: Start = { runId: turnId, ...also, ...said, options: turnOptions };
     const started = ({ messages, sharedState }: { messages: Message[]; sharedState: Json }) => {
       const machine = new RunMachine(config, key.thread, messages, sharedState, journal !== undefined);
       return { machine, outputs: machine.start(start, clock.now()) };
@@ -108,7 +112,7 @@ export class Engine {
       const made = await instructions(setup.instructionsFrom, request, setup, signal);
       if (made !== undefined) turnOptions.instructions = made;
     };
-    const beginning: Beginning = { setup, signal, whenBusy, tools };
+    const beginning: Beginning = { setup, signal, message, whenBusy, tools };
     if (place.stored) {
       const beginner: Beginner = { key, turn: turnId, said, from, whenBusy, known: () => thread, instructed, started };
       return this.#stored(thread, turnId, (stored, waiting, presence) => stored.begin(beginner, waiting, presence), beginning);
@@ -144,17 +148,26 @@ export class Engine {
   }
 
   /** Continues the unfinished turns of a store that no page drives. */
-  async recover<T>(place: Place, options: AnyOptions): Promise<{ key: TurnKey; thread: Thread; turn?: Turn<T>; error?: unknown }[]> {
+  async recover<T>(place: Place, options: AnyOptions): Promise<Continuing<T>[]> {
     const stored = await place.stored?.();
-    if (!stored) return [];
-    const { setup, tools } = runSetup(place.setup, options);
-    const recovered = await stored.recover(setup, (thread) => (place.threads.find(named(thread)[1])?.turns.size ?? 0) > 0);
-    return recovered.map(({ key, presence, made, error }) => {
-      const thread = this.thread(place, key.thread);
-      if (!made) return { key, thread, error };
-      const beginning: Beginning = { setup, whenBusy: "cancel", tools, isRevived: true };
-      return { key, thread, turn: this.#stored<T>(thread, key.turn, async () => made, beginning, presence) };
-    });
+    return stored?.recover<T>(this, (key) => this.thread(place, key), runSetup(place.setup, options)) ?? [];
+  }
+
+  /**
+   * Passes a reply to the turn of a conversation that waits for it, in whichever page that is. If no page drives the turn,
+   * it continues here, and is returned.
+   */
+  async reply<T>(thread: Thread, id: string, reply: Reply, options: AnyOptions): Promise<Turn<T> | undefined> {
+    const { live, place } = thread;
+    if (live) return void live.reply(id, reply);
+    const stored = await place.stored?.();
+    if (!stored) throw nothingWaits();
+    return stored.reply<T>(this, thread, id, reply, runSetup(place.setup, options));
+  }
+
+  /** Continues a turn that no page drove, and that was claimed. */
+  continue<T>(thread: Thread, { turn, made, presence }: Claim, { setup, tools }: RunSetup): Turn<T> {
+    return this.#stored(thread, turn, async () => made, { setup, whenBusy: "cancel", tools, isRevived: true }, presence);
   }
 
   /** Begins a turn that is stored first. */
@@ -173,12 +186,13 @@ export class Engine {
     return begun;
   }
 
-  #begin<T>(thread: Thread, make: (waiting: Waiting) => Run | Promise<Run>, { setup, signal, whenBusy, isRevived = false, turn: last, tools }: Beginning): Turn<T> {
+  #begin<T>(thread: Thread, make: (waiting: Waiting) => Run | Promise<Run>, { setup, signal, message, whenBusy, isRevived = false, turn: last, tools }: Beginning): Turn<T> {
     const { registry } = thread;
     const others = thread.others();
     const isBusy = others.some((turn) => turn.isUnderWay);
-    if (whenBusy === "error" && isBusy) return Turn.refused(setup);
-    const waits = whenBusy === "queue" && isBusy;
+    const waits = whenBusy !== "cancel" && isBusy;
+    // It did not begin, and has nothing of the conversation, which may be another user's.
+    const isRefused = waits && whenBusy === "error";
     if (!waits) for (const turn of others) turn.cancel();
     // A stored turn continues as the run that has its thread, unless another run has taken that since.
     const owner = () => registry?.own(thread.key, isRevived && others.length === 0);
@@ -198,18 +212,28 @@ export class Engine {
         host.owner?.complete(outcome);
       },
       left,
-      messages: () => thread.messages,
+      messages: () => (isRefused ? [] : thread.messages),
       news: () => this.#news(setup),
     };
     const queued = async (waiting: Waiting) => {
+      if (isRefused) throw new Busy();
+      const steered = whenBusy === "steer" && message ? thread.live : undefined;
+      try {
+        steered?.steer(message!);
+      } catch {
+        // It takes no message now: the new turn waits for its end.
+      }
       await Promise.race([Promise.all(others.map((turn) => turn.ended)), aborted(waiting.signal)]);
       if (waiting.signal.aborted) throw new Stopped();
+      if (steered?.end?.messages.some(({ id }) => id === message!.id)) throw new Steered(steered.end);
       host.owner = owner();
       return make(waiting);
     };
     const turn: Turn<T> = new Turn(host, signal);
-    thread.add(turn);
-    this.turns.add(turn);
+    if (!isRefused) {
+      thread.add(turn);
+      this.turns.add(turn);
+    }
     turn.begin(waits ? queued : make);
     return turn;
   }

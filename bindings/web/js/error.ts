@@ -70,8 +70,17 @@ export class StepwellError extends Error {
 /** A call that does not fit the current state. */
 export const misuse = (message: string, advice: string): StepwellError => new StepwellError("misuse", message, advice);
 
+/** A reply that nothing waits for. */
+export const nothingWaits = (): StepwellError => misuse("nothing waits for this reply", "take the `id` of an entry of `pending`");
+
 /** An invalid argument: types do not protect an app in JavaScript. */
 export const wrong = (message: string, advice: string): StepwellError => new StepwellError("misuse", message, advice, { code: "invalidArgument" });
+
+/** Returns an option that is one of these words, and throws if it is another. */
+export function oneOf<Word extends string>(option: string, given: Word, words: readonly Word[]): Word {
+  if (words.includes(given)) return given;
+  throw wrong(`\`${option}\` is \`${given}\``, `give one of these: ${words.join(", ")}`);
+}
 
 /** A configuration that does not work. */
 export const unfit = (message: string, advice: string): StepwellError => new StepwellError("misuse", message, advice, { code: "configuration" });

@@ -17,11 +17,6 @@ export class InUse<Value extends object> {
     return value;
   }
 
-  /** The value of this name, if one is in use. */
-  find(name: string): Value | undefined {
-    return this.#values.get(name)?.deref();
-  }
-
   /** The number of names. */
   get size(): number {
     return this.#values.size;

@@ -3,7 +3,7 @@
 export * from "./agent.js";
 export { ChatReducer, type ChatStart } from "./chat-reducer.js";
 export { type ChatSendOptions, ChatSession } from "./chat-session.js";
-export type { ChatConnection, ChatMessage, ChatPart, ChatPending, ChatPendingKind, ChatProblem, ChatState, ChatStatus, ToolCard } from "./chat-state.js";
+export type { ChatConnection, ChatMessage, ChatPart, ChatProblem, ChatState, ChatStatus, ToolCard } from "./chat-state.js";
 export { ContextOverflow, type NewRun, type RunSource, type Trimmed, type Trimmer } from "./context.js";
 export { Conversation, type ConversationOptions } from "./conversation.js";
 export type { Authorization, CredentialRequest, CredentialSource, InstructionsRequest, InstructionsSource } from "./credentials.js";
@@ -37,9 +37,10 @@ export type { RunOptions, SendOptions, WithDeps, WithOutput } from "./options.js
 export type { DeepPartial, JsonOutput, Output, StandardResult, StandardSchema } from "./output.js";
 export { RunRegistry } from "./registry.js";
 export type { StopReason, TurnResult } from "./result.js";
-export { conversationOf, newestMessages } from "./session.js";
-export type { AgentOptions, Clock } from "./setup.js";
+export { newestMessages } from "./session.js";
+export type { AgentOptions, Clock, OnToolError } from "./setup.js";
 export { type InitInput, type InitOutput, type SyncInitInput, version } from "./stepwell.js";
+export { conversationOf, pendingOf } from "./stored-calls.js";
 export { type Store, StoreError, type StoreErrorCode } from "./store.js";
 export { type Answerer, type Approver, type Decision, Deferred, type JsonSchema, Parts, type Tool, tool, type ToolContext, ToolError, type TypedTool } from "./tools.js";
 export { Turn } from "./turn.js";

@@ -2,7 +2,7 @@
 
 import type { InstructionsSource } from "./credentials.js";
 import { refuseUnknownCode } from "./configuration.js";
-import { wrong } from "./error.js";
+import { oneOf, wrong } from "./error.js";
 import { type Model, type ModelName, reached } from "./model.js";
 import { type Output, outputOf } from "./output.js";
 import { functions, type Setup } from "./setup.js";
@@ -28,10 +28,10 @@ interface RunFields<Deps> extends Omit<TurnOptions, "tools" | "output" | "whenBu
   instructions?: string | InstructionsSource<Deps>;
   /** Tools of this run only. A tool replaces the agent's tool of the same name. */
   tools?: readonly Tool<Deps>[];
-  /** Asks the user to approve tools, instead of the agent's. */
-  approver?: Approver;
-  /** Asks the user the questions of running tools, instead of the agent's. */
-  answerer?: Answerer;
+  /** Asks the user to approve tools, instead of the agent's. With `null` they wait: see `Turn.pending`. */
+  approver?: Approver | null;
+  /** Asks the user the questions of running tools, instead of the agent's. With `null` they wait: see `Turn.pending`. */
+  answerer?: Answerer | null;
   /** Cancels the turn. */
   signal?: AbortSignal | undefined;
   /** The turn's id, unique in the conversation; a random one if left out. */
@@ -54,7 +54,7 @@ export interface WithOutput<T> {
 }
 
 /** Any of them, as code passes them on. @internal */
-export type AnyOptions = RunFields<any> & { deps?: unknown; whenBusy?: WhenBusy | undefined; output?: Output<any> };
+export type AnyOptions = RunFields<any> & { deps?: unknown; whenBusy?: WhenBusy | undefined; output?: Output<any>; isAlone?: boolean };
 
 /** A run's own setup, and the options for its machine. @internal */
 export interface RunSetup {
@@ -67,7 +67,7 @@ export interface RunSetup {
 }
 
 /** @internal */
-export function runSetup(agent: Setup, { deps, model, instructions, tools, approver, answerer, output, signal, turnId = crypto.randomUUID(), parentRunId, resume, whenBusy: _, ...rest }: AnyOptions): RunSetup {
+export function runSetup(agent: Setup, { deps, model, instructions, tools, approver = agent.approver, answerer = agent.answerer, output, signal, turnId = crypto.randomUUID(), parentRunId, resume, isAlone, whenBusy: _, ...rest }: AnyOptions): RunSetup {
   if (signal && typeof signal.addEventListener !== "function") throw wrong("`signal` is no `AbortSignal`", "give the `signal` of an `AbortController`");
   functions({ approver, answerer });
   refuseUnknownCode(rest);
@@ -77,8 +77,9 @@ export function runSetup(agent: Setup, { deps, model, instructions, tools, appro
   const setup: Setup = {
     ...agent,
     deps,
-    approver: approver ?? agent.approver,
-    answerer: answerer ?? agent.answerer,
+    approver,
+    answerer,
+    isAlone,
     read: typed?.read ?? agent.read,
     instructionsFrom: instructions === undefined ? agent.instructionsFrom : typeof instructions === "function" ? instructions : undefined,
     ...(place && { config: atModel(agent.config, place.config), credentials: place.credentials }),
@@ -98,7 +99,4 @@ function atModel({ api: _, baseUrl: __, key: ___, headers: ____, credentials: __
 }
 
 /** Checks the option for another turn of the conversation. @internal */
-export function whenBusyOf(whenBusy: WhenBusy = "error"): WhenBusy {
-  if (["error", "cancel", "queue"].includes(whenBusy)) return whenBusy;
-  throw wrong(`\`whenBusy\` is \`${whenBusy}\``, "give `error`, `cancel` or `queue`");
-}
+export const whenBusyOf = (whenBusy: WhenBusy = "error"): WhenBusy => oneOf("whenBusy", whenBusy, ["error", "cancel", "queue", "steer"]);

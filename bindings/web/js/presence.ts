@@ -2,11 +2,27 @@
 // its storage. Each stored turn has an owner of its own, so a live page does not keep the turns alive that it has
 // released.
 
+import { type ErrorDetails, type ErrorKind, StepwellError, words } from "./error.js";
+import type { Reply } from "./reply.js";
+import { StoreError } from "./store.js";
 import { aborted } from "./waiting.js";
 
 const PREFIX = "stepwell:";
 
 const CANCEL = "cancel";
+
+/** A reply to what a turn waits for, as another page sends it. */
+interface Sent {
+  call: string;
+  id: string;
+  reply: Reply;
+}
+
+/** What the owner of the turn says about it. */
+interface Heard {
+  heard: string;
+  error?: { kind: ErrorKind; message: string; advice: string } & ErrorDetails;
+}
 
 /** The owners of this page. */
 const here = new Map<string, Presence>();
@@ -33,11 +49,28 @@ export class Presence {
   /** Called when another page, or another agent of this one, cancels the turn. */
   onCancel: () => void = () => {};
 
+  /** Called with a reply of another page, or of another agent of this one. Throws if nothing waits for it. */
+  onReply: (id: string, reply: Reply) => void = () => {
+    throw new StoreError("unavailable", "the turn has not begun");
+  };
+
   private constructor() {
     here.set(this.owner, this);
     this.#channel?.addEventListener("message", ({ data }) => {
       if (data === CANCEL) this.onCancel();
+      else if (data.call) this.#channel!.postMessage(this.#heard(data));
     });
+  }
+
+  #heard({ call: heard, id, reply }: Sent): Heard {
+    try {
+      this.onReply(id, reply);
+      return { heard };
+    } catch (error) {
+      if (!(error instanceof StepwellError)) return { heard, error: { kind: "misuse", message: words(error), advice: "look into the page that drives the turn" } };
+      const { kind, message, advice, code, retryable } = error;
+      return { heard, error: { kind, message, advice, code, retryable } };
+    }
   }
 
   /** Returns when the other pages can see the owner. A page without locks counts as the only one. */
@@ -90,6 +123,29 @@ export class Presence {
       await locks()?.request(PREFIX + owner, { signal }, () => {});
     } catch {
       // The owner did not end in time.
+    }
+  }
+
+  /** Passes a reply to the turn of an owner, in any page. Throws what its page says, or that it cannot be reached. */
+  static async reply(owner: string, id: string, reply: Reply, tooLate: Promise<unknown>): Promise<void> {
+    const own = here.get(owner);
+    if (own) return own.onReply(id, reply);
+    const channel = channelOf(owner);
+    if (!channel) throw new StoreError("unavailable", "another process drives the turn, and cannot be reached from here");
+    const call = crypto.randomUUID();
+    try {
+      await new Promise<void>((taken, refused) => {
+        channel.addEventListener("message", ({ data }: { data: Heard }) => {
+          if (data.heard !== call) return;
+          const { error } = data;
+          if (error) refused(new StepwellError(error.kind, error.message, error.advice, error));
+          else taken();
+        });
+        channel.postMessage({ call, id, reply } satisfies Sent);
+        void tooLate.then(() => refused(new StoreError("unavailable", "the page that drives the turn does not answer")));
+      });
+    } finally {
+      channel.close();
     }
   }
 

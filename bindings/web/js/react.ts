@@ -7,7 +7,8 @@ import type { ChatState } from "./chat-state.js";
 import { Conversation } from "./conversation.js";
 
 export { type ChatSendOptions, ChatSession } from "./chat-session.js";
-export type { ChatConnection, ChatMessage, ChatPart, ChatPending, ChatPendingKind, ChatProblem, ChatState, ChatStatus, ToolCard } from "./chat-state.js";
+export type { ChatConnection, ChatMessage, ChatPart, ChatProblem, ChatState, ChatStatus, ToolCard } from "./chat-state.js";
+export type { Interrupt, Pending, PendingKind } from "./types.js";
 
 /** The options of the hook. */
 export interface UseStepwellChat<Deps = unknown> {
@@ -25,7 +26,7 @@ export interface UseStepwellChat<Deps = unknown> {
 /** The state of a chat, and what the user can do. The functions are the same in every render. */
 export interface StepwellChat<T = string, Deps = unknown>
   extends ChatState,
-    Pick<ChatSession<T, Deps>, "send" | "retry" | "cancel" | "steer" | "approve" | "deny" | "answer" | "load"> {
+    Pick<ChatSession<T, Deps>, "send" | "retry" | "cancel" | "steer" | "approve" | "deny" | "answer" | "resolveCall" | "load"> {
   /** The session, for other components and code. */
   readonly session: ChatSession<T, Deps>;
 }
@@ -55,6 +56,6 @@ export function useStepwellChat<T = string, Deps = unknown>(
       if (cancelOnUnmount) queueMicrotask(() => mounted.current === 0 && session.cancel());
     };
   }, [session, cancelOnUnmount]);
-  const { send, retry, cancel, steer, approve, deny, answer, load } = session;
-  return { ...state, session, send, retry, cancel, steer, approve, deny, answer, load };
+  const { send, retry, cancel, steer, approve, deny, answer, resolveCall, load } = session;
+  return { ...state, session, send, retry, cancel, steer, approve, deny, answer, resolveCall, load };
 }

@@ -37,6 +37,8 @@ export interface Ended {
   hops: number;
   /** The typed answer, not decoded. */
   output?: Json;
+  /** What a tool threw, if that ended the turn. */
+  cause?: unknown;
 }
 
 /** The text of the last message of the model since the user's last one. */

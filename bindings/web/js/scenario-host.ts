@@ -109,6 +109,8 @@ function eventLine(event: RunEvent): Line {
       return said(`${key(event.call)} ${snake(event.status)}${resultText(event.result)}`);
     case "retrying":
       return said(`${event.attempt} in ${event.delayMs} ms, ${event.reason}`);
+    case "pending":
+      return said(event.pending.map(({ id }) => id).join(" "));
     case "interrupted":
       return said(event.interrupts.map((asked) => asked.id).join(" "));
     case "answerDropped":

@@ -33,10 +33,6 @@ export class Screens {
       case "steer":
         screen.steer({ id: step.message_id, role: "user", content: step.say });
         break;
-      case "answer":
-      case "decline":
-        screen.settle(step.effect);
-        break;
     }
   }
 
@@ -47,16 +43,7 @@ export class Screens {
   /** Notes the outputs of a run. */
   take(name: string, came: Outputs[], nowMs: number): void {
     const screen = this.#screen(name);
-    for (const { events, effects } of came) {
-      for (const effect of effects) {
-        const { id } = effect;
-        if (effect.type === "askUser") {
-          const { call, toolCallId } = effect.invocation;
-          screen.ask(call, toolCallId, Number(id.split(":").at(-1)), effect.question);
-        } else if (effect.type === "cancelTool" && id.startsWith("ask:")) screen.settle(id);
-      }
-      screen.apply(events, nowMs);
-    }
+    for (const { events } of came) screen.apply(events, nowMs);
   }
 
   /** What a screen shows, by the name of its run. */
@@ -64,8 +51,9 @@ export class Screens {
     const screen = this.#screens.get(name);
     if (!screen) return [];
     screen.setUsage(run.usage);
-    const { status, pending, problem, messages } = screen.state;
-    const waits = pending.length > 0 && { pending: pending.map(({ id }) => id) };
+    const { status, pending, interrupts, problem, messages } = screen.state;
+    const ids = [...pending, ...interrupts].map(({ id }) => id);
+    const waits = ids.length > 0 && { pending: ids };
     return [[name, { status, ...waits, ...(problem && { problem: problem.kind }), lines: messages.flatMap(lines), digest: screen.digest() }]];
   }
 

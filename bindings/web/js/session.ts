@@ -2,23 +2,11 @@
 
 import { answered, made, written } from "./module.js";
 import { mediaPart as partOf, session } from "./stepwell.js";
-import type { ContextMessage, Json, MediaKind, Message, Outcome, Part, TurnRecord } from "./types.js";
+import type { ContextMessage, MediaKind, Outcome, Part } from "./types.js";
 
-const ask = <T>(call: string, fields: object): T =>
+/** @internal */
+export const ask = <T>(call: string, fields: object): T =>
   made(() => answered<{ answer: T }>(session(written("the call", { call, ...fields }))).answer);
-
-/**
- * The conversation of stored turns, for the next run to begin with: of all turns of a thread, or of a path of it.
- * `turn` is the end of the path; without it, the turn that ends last.
- */
-export function conversationOf(turns: TurnRecord[], turn?: string | null): { messages: Message[]; sharedState: Json } {
-  return ask("transcript", { turns, turn });
-}
-
-/** The title of a thread: the user's first words, in one line; empty if there are none. */
-export function titleOf(messages: Message[]): string {
-  return ask("title", { messages });
-}
 
 /** The ids of the newest messages of a conversation that fill no more than this part of the model's window. */
 export function newestMessages(overflow: { tokens: number; window: number; messages: ContextMessage[] }, part: number): string[] {
@@ -34,6 +22,11 @@ export function notStored(message: string): Outcome {
 /** The outcome of a turn whose instructions could not be made. */
 export function noInstructions(message: string): Outcome {
   return ask("noInstructions", { message });
+}
+
+/** The outcome of a turn that ended because a tool is broken. */
+export function toolFailed(tool: string, message: string): Outcome {
+  return ask("toolFailed", { tool, message });
 }
 
 /** The outcome of a turn that began while another turn of its thread was under way. */

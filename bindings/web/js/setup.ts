@@ -2,7 +2,7 @@
 
 import type { RunSource, Trimmer } from "./context.js";
 import type { CredentialSource, InstructionsSource } from "./credentials.js";
-import { unfit, wrong } from "./error.js";
+import { oneOf, unfit, wrong } from "./error.js";
 import { type Hook, specs } from "./hooks.js";
 import { type Model, type ModelName, reached } from "./model.js";
 import { type Output, outputOf } from "./output.js";
@@ -19,6 +19,9 @@ export interface Clock {
   clearTimeout(timer: unknown): void;
 }
 
+/** What happens if the code of a tool is broken. */
+export type OnToolError = "tellModel" | "fail";
+
 /** What an agent is: its model, and the fields of `RunConfig` that apply to an agent, with the app's code. */
 export interface AgentOptions<T = string, Deps = unknown>
   extends Omit<RunConfig, "provider" | "model" | "api" | "baseUrl" | "key" | "headers" | "tools" | "runIds" | "credentials" | "hooks" | "output" | "instructions" | "whenBusy"> {
@@ -30,10 +33,15 @@ export interface AgentOptions<T = string, Deps = unknown>
   tools?: readonly Tool<Deps>[];
   /** The type of the answers: a type of Zod or of another library of Standard Schema, or a JSON Schema; text if left out. */
   output?: Output<T>;
-  /** Asks the user to approve tools with `requiresApproval`; without one they are denied. */
+  /** Asks the user to approve tools with `requiresApproval`; without one they wait: see `Turn.pending`. */
   approver?: Approver;
-  /** Asks the user the questions of running tools; without one their questions are declined. */
+  /** Asks the user the questions of running tools; without one they wait: see `Turn.pending`. */
   answerer?: Answerer;
+  /**
+   * What happens if the code of a tool throws anything but a `ToolError`: the model is told (`tellModel`, if left out), or the
+   * turn fails with an error of the kind `toolFailed`, whose `cause` is what was thrown (`fail`, for tests).
+   */
+  onToolError?: OnToolError;
   /** Shortens a conversation that no longer fits the model's context; `contextGuard.atLimit` is then `trim`. */
   trimContext?: Trimmer;
   /** Creates the runs of the hops, for a backend that creates each run before its stream is opened. */
@@ -65,8 +73,11 @@ export interface AgentOptions<T = string, Deps = unknown>
 export interface Setup {
   config: RunConfig;
   tools: Map<string, Tool<any>>;
-  approver: Approver | undefined;
-  answerer: Answerer | undefined;
+  approver: Approver | null | undefined;
+  answerer: Answerer | null | undefined;
+  onToolError: OnToolError;
+  /** Whether nobody can reply to the turn. */
+  isAlone?: boolean | undefined;
   trimContext: Trimmer | undefined;
   /** Reads the typed answers; absent if they are text. */
   read: ((value: Json) => unknown) | undefined;
@@ -98,7 +109,7 @@ type Definition = Omit<AgentOptions<any, any>, "store" | "waitForStore" | "regis
 
 /** The common parts of an agent's turns. Throws if the options do not fit each other. @internal */
 export function setUp(options: Definition): Setup {
-  const { model, instructions, tools = [], output, approver, answerer, trimContext, runSource, hooks = [], clock = CLOCK, journal, ...given } = options;
+  const { model, instructions, tools = [], output, approver, answerer, onToolError = "tellModel", trimContext, runSource, hooks = [], clock = CLOCK, journal, ...given } = options;
   const { fetch = (...request: Parameters<typeof globalThis.fetch>) => globalThis.fetch(...request), ...rest } = given;
   functions({ approver, answerer, trimContext, runSource, journal, fetch });
   const byName = toolsByName(tools);
@@ -119,6 +130,6 @@ export function setUp(options: Definition): Setup {
   config.hooks = specs(hooks);
   if (new Set(hooks.map((hook) => hook.name)).size < hooks.length) throw unfit("two hooks have one name", "give each a name of its own");
   const instructionsFrom = typeof instructions === "function" ? instructions : undefined;
-  const code = { approver, answerer, trimContext, read: typed?.read, runSource, credentials, hooks: [...hooks], instructionsFrom };
+  const code = { approver, answerer, onToolError: oneOf("onToolError", onToolError, ["tellModel", "fail"]), trimContext, read: typed?.read, runSource, credentials, hooks: [...hooks], instructionsFrom };
   return { config, tools: byName, ...code, deps: undefined, fetch, clock, journal };
 }

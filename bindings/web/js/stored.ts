@@ -1,18 +1,46 @@
 // Turns that are stored: how they begin, and are found again. Loaded where there is a store.
 
+import type { Engine } from "./engine.js";
+import { nothingWaits } from "./error.js";
 import { type Known, Durable, type StoredTurn, Writer } from "./durable.js";
 import { RunMachine } from "./machine.js";
+import type { RunSetup } from "./options.js";
 import { Presence } from "./presence.js";
-import { titleOf } from "./session.js";
+import type { Reply } from "./reply.js";
+import { pendingOf, titleOf } from "./stored-calls.js";
 import type { Setup } from "./setup.js";
-import { StoreError } from "./store.js";
-import type { Key } from "./thread.js";
+import { isLost, type Store, StoreError } from "./store.js";
+import type { Key, Thread } from "./thread.js";
 import type { Run, Turn } from "./turn.js";
-import type { Claimed, Json, Message, ThreadKey, TurnKey, TurnRecord, WhenBusy } from "./types.js";
+import type { Claimed, Json, Message, Pending, ThreadKey, TurnKey, TurnRecord, Unfinished, WhenBusy } from "./types.js";
 import type { Waiting } from "./waiting.js";
+
+/** How often a reply may find that yet another page has taken the turn over. */
+const MAX_REPLY_TRIES = 5;
+
+/** The time in which another page must take a reply. */
+const REPLY_TIMEOUT_MS = 5_000;
+
+/** A turn that no page drove, claimed to be continued here. @internal */
+export interface Claim {
+  turn: string;
+  made: Made;
+  presence: Presence;
+}
+
+/** An unfinished turn of a store, which continues here if it can. @internal */
+export interface Continuing<T> {
+  key: TurnKey;
+  thread: Thread;
+  turn?: Turn<T>;
+  error?: unknown;
+}
 
 /** A run, and the generation with which its turn is written. @internal */
 export type Made = Omit<Run, "writer"> & { generation: number };
+
+/** Calls of the store that are made once. */
+const ONCE: Waiting = { warn: () => {}, trouble: () => {}, signal: AbortSignal.abort() };
 
 /** A turn that is about to begin. @internal */
 export interface Beginner {
@@ -31,10 +59,15 @@ export interface Beginner {
 
 /** The turns of a store. @internal */
 export class StoredTurns {
+  private readonly durable: Durable;
+
   constructor(
-    private readonly durable: Durable,
+    store: Store,
+    waits: boolean,
     private readonly setup: Setup,
-  ) {}
+  ) {
+    this.durable = new Durable(store, waits, setup.config, setup.clock);
+  }
 
   /** Stores that a turn begins. */
   begin(beginner: Beginner, waiting: Waiting, { owner }: Presence): Promise<Made> {
@@ -94,21 +127,85 @@ export class StoredTurns {
     return this.durable.revived(key, claimed, config, clock.now(), waiting, journal !== undefined);
   }
 
-  /** Claims the turns that no page drives, each with its run, or the reason why there is none. */
-  async recover(setup: Setup, isUnderWay: (thread: ThreadKey) => boolean): Promise<{ key: TurnKey; presence: Presence; made?: Made; error?: unknown }[]> {
-    const orphans = await this.durable.orphans(isUnderWay);
+  /** Continues the turns that no page drives, or says why one cannot continue. */
+  async recover<T>(engine: Engine, threadOf: (key: ThreadKey) => Thread, run: RunSetup): Promise<Continuing<T>[]> {
+    const orphans = await this.durable.orphans((key) => threadOf(key).turns.size > 0);
     return Promise.all(
       orphans.map(async ({ key, claimed, presence }) => {
+        const thread = threadOf(key.thread);
         try {
-          const once: Waiting = { warn: () => {}, trouble: () => {}, signal: AbortSignal.abort() };
-          const machine = await this.#claimed(key, claimed, setup, once);
-          return { key, presence, made: { machine, outputs: machine.pollOutputs(), generation: claimed.generation } };
+          const made = await this.#made(key, claimed, run.setup);
+          return { key, thread, turn: engine.continue<T>(thread, { turn: key.turn, made, presence }, run) };
         } catch (error) {
           presence.end();
-          return { key, presence, error };
+          return { key, thread, error };
         }
       }),
     );
+  }
+
+  /** What the unfinished turn of a thread waits for, as it is stored. */
+  async pending(thread: ThreadKey): Promise<Pending[]> {
+    const unfinished = await this.#unfinished(thread);
+    return unfinished ? this.#waits(unfinished) : [];
+  }
+
+  async #unfinished(thread: ThreadKey): Promise<Unfinished | undefined> {
+    return (await this.durable.once(() => this.durable.store.thread(thread)))?.unfinished;
+  }
+
+  async #waits({ key }: Unfinished): Promise<Pending[]> {
+    const turn = await this.durable.once(() => this.durable.store.turn(key));
+    return turn ? pendingOf(turn) : [];
+  }
+
+  /**
+   * Passes a reply to the page that drives the unfinished turn of a thread. If no page drives it, the turn continues here,
+   * and is returned.
+   */
+  async reply<T>(engine: Engine, thread: Thread, id: string, reply: Reply, run: RunSetup): Promise<Turn<T> | undefined> {
+    for (let tries = 1; ; tries += 1) {
+      const unfinished = await this.#unfinished(thread.key);
+      if (!unfinished) throw nothingWaits();
+      const { key, owner, generation: seen } = unfinished;
+      if ((await Presence.all()).has(owner)) {
+        await this.#pass(owner, id, reply);
+        return undefined;
+      }
+      if (!(await this.#waits(unfinished)).some((pending) => pending.id === id)) throw nothingWaits();
+      const presence = await Presence.begin();
+      let made: Made;
+      try {
+        const claimed = await this.durable.once(() => this.durable.store.claim(key, seen, presence.owner));
+        made = await this.#made(key, claimed, run.setup);
+      } catch (error) {
+        presence.end();
+        // Another page was quicker.
+        if (error instanceof StoreError && isLost(error) && tries < MAX_REPLY_TRIES) continue;
+        throw error;
+      }
+      const turn = engine.continue<T>(thread, { turn: key.turn, made, presence }, run);
+      await turn.begun;
+      turn.reply(id, reply);
+      return turn;
+    }
+  }
+
+  /** A claimed turn as it continues. */
+  async #made(key: TurnKey, claimed: Claimed, setup: Setup): Promise<Made> {
+    const machine = await this.#claimed(key, claimed, setup, ONCE);
+    return { machine, outputs: machine.pollOutputs(), generation: claimed.generation };
+  }
+
+  async #pass(owner: string, id: string, reply: Reply): Promise<void> {
+    const { clock } = this.setup;
+    let timer: unknown;
+    const tooLate = new Promise<void>((late) => (timer = clock.setTimeout(late, REPLY_TIMEOUT_MS)));
+    try {
+      await Presence.reply(owner, id, reply, tooLate);
+    } finally {
+      clock.clearTimeout(timer);
+    }
   }
 
   /** Attends a turn from its beginning to its end, so that other pages know of it. */
@@ -119,6 +216,7 @@ export class StoredTurns {
       waiting.warn("another page cancelled the turn, to send on its thread");
       turn.cancel();
     };
+    presence.onReply = (id, reply) => turn.reply(id, reply);
     const { generation, ...run } = await make(presence);
     const now = () => this.setup.clock.now();
     return { ...run, writer: new Writer(this.durable, { ...stored, generation }, now, { ...waiting, stop: turn.cancel }) };

@@ -53,6 +53,11 @@ export class Thread implements Known {
     return [...new Set([...this.turns, ...(live ?? [])])];
   }
 
+  /** The turn under way. */
+  get live(): Turn<any> | undefined {
+    return this.others().find((turn) => turn.isUnderWay);
+  }
+
   add(turn: Turn<any>): void {
     this.turns.add(turn);
     if (!this.registry) return;

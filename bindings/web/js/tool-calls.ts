@@ -10,12 +10,14 @@ import type { ToolInvocation, UserAnswer } from "./types.js";
 export interface Asking {
   /** Passes an input to the machine, and throws its refusal. */
   say(input: Input): void;
+  /** Ends the turn: the app's code of this tool is broken. */
+  fail(tool: string, error: unknown): void;
   /** Waits for the answer to the question of this id. */
   answered(id: string): Promise<UserAnswer>;
 }
 
 /** Runs a tool, and returns the machine's input. @internal */
-export async function run({ tools, deps, clock: { now } }: Setup, id: string, invocation: ToolInvocation, own: Map<string, Tool<any>>, asking: Asking, signal: AbortSignal): Promise<Input> {
+export async function run({ tools, deps, onToolError, clock: { now } }: Setup, id: string, invocation: ToolInvocation, own: Map<string, Tool<any>>, asking: Asking, signal: AbortSignal): Promise<Input> {
   try {
     const tool = own.get(invocation.name) ?? tools.get(invocation.name);
     if (!tool) throw new ToolError(`\`${invocation.name}\` has no code in this app`);
@@ -24,6 +26,7 @@ export async function run({ tools, deps, clock: { now } }: Setup, id: string, in
   } catch (error) {
     if (error instanceof Deferred) return (machine) => machine.toolDeferred(id, now());
     const kind = error instanceof ToolError ? "error" : "panicked";
+    if (kind === "panicked" && onToolError === "fail" && !signal.aborted) asking.fail(invocation.name, error);
     return (machine) => machine.toolFailed(id, words(error), now(), kind);
   }
 }

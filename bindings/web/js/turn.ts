@@ -3,21 +3,22 @@
 import { answer } from "./answers.js";
 import { NoInstructions } from "./credentials.js";
 import type { StoredTurn, Writer } from "./durable.js";
-import { misuse, StepwellError } from "./error.js";
+import { misuse, nothingWaits, StepwellError, words } from "./error.js";
 import { EventQueue } from "./event-queue.js";
 import { messageOf, type Prompt } from "./media.js";
 import type { RunMachine } from "./machine.js";
 import { changed, type DeepPartial } from "./output.js";
 import type { Owner } from "./owner.js";
+import type { Reply } from "./reply.js";
 import { type Ended, resultOf, type TurnResult } from "./result.js";
 import type { Setup } from "./setup.js";
-import { busy, noInstructions, notStored } from "./session.js";
-import type { CallKey, ContextMessage, Effect, Interrupt, Json, Message, Outcome, Outputs, ResumeEntry, RunEvent, TokenUsage, ToolFailureKind, UserAnswer } from "./types.js";
+import { busy, noInstructions, notStored, toolFailed } from "./session.js";
+import type { CallKey, ContextMessage, Effect, Interrupt, Json, Message, Outcome, Outputs, Pending, ResumeEntry, RunEvent, TokenUsage, ToolFailureKind, UserAnswer } from "./types.js";
 import { StoreError } from "./store.js";
 import type { Asking } from "./tool-calls.js";
 import { shown, type Tool } from "./tools.js";
 import { stream } from "./transport.js";
-import { Busy, Stopped, type Waiting } from "./waiting.js";
+import { Busy, Steered, Stopped, type Waiting } from "./waiting.js";
 
 /** `setTimeout` fires at once for a longer delay. */
 const LONGEST_WAIT = 2 ** 31 - 1;
@@ -72,10 +73,20 @@ export class Turn<T = string> implements AsyncIterable<RunEvent> {
   #isAsked = false;
   #work = new Map<string, AbortController>();
   #calls = new Map<string, CallKey>();
+  #pending: readonly Pending[] = [];
+  /** The effects that are answered by the replies to what is pending, by its ids. */
+  #effects = new Map<string, string>();
+  /** How the turn ends because a tool is broken. */
+  #fault: Pick<Ended, "outcome" | "cause"> | undefined;
   /** The tools that wait for the user, by their questions. */
   #asked = new Map<string, (answer: UserAnswer) => void>();
   #asking: Asking = {
     say: (input) => this.#say(input),
+    fail: (tool, error) => {
+      // A turn that was cancelled before ends as cancelled.
+      if (!this.#stop.signal.aborted) this.#fault ??= { outcome: toolFailed(tool, words(error)), cause: error };
+      this.cancel();
+    },
     answered: (id) => new Promise((told) => this.#asked.set(id, told)),
   };
   #timer: unknown;
@@ -131,20 +142,10 @@ export class Turn<T = string> implements AsyncIterable<RunEvent> {
     if (this.#stop.signal.aborted) this.cancel();
   }
 
-  /**
-   * Returns a turn that did not begin, because another one of its thread is under way. It has nothing of the
-   * conversation, which may be another user's. @internal
-   */
-  static refused(setup: Setup): Turn<any> {
-    const nothing = () => {};
-    const turn = new Turn({ setup, owner: undefined, isRevived: false, tools: new Map(), over: nothing, left: nothing, messages: () => [], news: () => [] });
-    turn.begin(() => Promise.reject(new Busy()));
-    return turn;
-  }
-
   /** A turn that could not be stored, has no instructions, or found its thread busy, has not begun: nothing went out. */
   #notBegun(error: unknown): void {
     let outcome: Outcome;
+    if (error instanceof Steered) return this.#conclude(error.end);
     if (error instanceof StoreError) {
       this.#trouble = error;
       outcome = notStored(error.message);
@@ -154,7 +155,8 @@ export class Turn<T = string> implements AsyncIterable<RunEvent> {
     else return this.#break(error);
     const { kind, message, advice, retryable } = outcome.problem!;
     const says = error instanceof Busy ? "wait for the turn, or say what happens instead: `whenBusy`" : advice;
-    this.#failed = { error: new StepwellError(kind, message, says, { retryable, ...(error instanceof StoreError && { code: error.code, cause: error }) }) };
+    const of = error instanceof StoreError ? { code: error.code, cause: error } : {};
+    this.#failed = { error: new StepwellError(kind, message, says, { retryable, ...of }) };
     this.host.over({ outcome, fullText: "", messages: this.host.messages(), usage: {}, hops: 0 });
     this.#close();
   }
@@ -166,6 +168,11 @@ export class Turn<T = string> implements AsyncIterable<RunEvent> {
   /** Whether the turn neither has ended nor is being stopped. @internal */
   get isUnderWay(): boolean {
     return !this.#isOver && !this.#stop.signal.aborted && !this.#outcome;
+  }
+
+  /** The end of the turn, once it has ended by itself. @internal */
+  get end(): Ended | undefined {
+    return this.#ended;
   }
 
   /** The events. One loop at a time takes them; elsewhere, wait for the end by `result`. */
@@ -255,9 +262,49 @@ export class Turn<T = string> implements AsyncIterable<RunEvent> {
     this.#say((machine) => machine.cancelCall(call, this.host.setup.clock.now()));
   }
 
+  /**
+   * What the turn waits for now: approvals and questions for the user, and results of deferred calls. The event
+   * `pending` reports each change. An `approver` or `answerer` may ask the user for the same.
+   */
+  get pending(): readonly Pending[] {
+    return this.#isOver ? [] : this.#pending;
+  }
+
+  /**
+   * Lets the call run that waits for approval under this id, with other arguments than the model's if they are given. Throws
+   * if nothing waits under the id, or the arguments do not fit the tool; then nothing changes. The same holds for the
+   * following methods.
+   */
+  approve(id: string, changed?: { [name: string]: Json }): void {
+    this.reply(id, { verb: "approve", value: changed });
+  }
+
+  /** Denies the call, or declines the question, that waits under this id. The model, or the tool, gets the reason. */
+  deny(id: string, reason?: string): void {
+    this.reply(id, { verb: "deny", value: reason });
+  }
+
+  /** Answers the question of a running tool that waits under this id. */
+  answer(id: string, value: Json): void {
+    this.reply(id, { verb: "answer", value });
+  }
+
   /** Supplies the result of a deferred tool call, or of one that still runs, by the provider's id for it. */
   resolveCall(toolCallId: string, result: unknown): void {
-    this.#say((machine) => machine.toolFinished(this.#awaited(toolCallId), shown(result), this.host.setup.clock.now()));
+    this.reply(toolCallId, { verb: "resolve", value: shown(result) });
+  }
+
+  /** @internal */
+  reply(id: string, { verb, value }: Reply): void {
+    const now = this.host.setup.clock.now();
+    if (verb === "resolve") return this.#say((machine) => machine.toolFinished(this.#awaited(id), value, now));
+    const effect = this.pending.some((pending) => pending.id === id) && this.#effects.get(id);
+    const isQuestion = effect && effect.startsWith("ask:");
+    if (!effect || verb === (isQuestion ? "approve" : "answer")) throw nothingWaits();
+    const input = isQuestion && verb === "deny" ? "decline" : verb;
+    this.#say((machine) => (input === "approve" ? machine.approve(effect, now, value) : machine[input](effect, value, now)));
+    // Whoever asks the user now may stop.
+    this.#stopWork(effect);
   }
 
   /** Reports that such a call failed; the model is shown the message. */
@@ -389,8 +436,8 @@ export class Turn<T = string> implements AsyncIterable<RunEvent> {
 
   #awaited(toolCallId: string): string {
     const effect = this.#running.awaitedResult(toolCallId);
-    if (effect !== undefined) return effect;
-    throw misuse("no result of this call is awaited", "follow the event `toolCallUpdate` to know where a call stands");
+    if (effect === undefined) throw nothingWaits();
+    return effect;
   }
 
   /** An input that is harmless before the turn and after its end. @internal */
@@ -440,6 +487,7 @@ export class Turn<T = string> implements AsyncIterable<RunEvent> {
     }
     for (const effect of effects) this.#carryOutEffect(machine, effect);
     for (const event of events) {
+      if (event.type === "pending") this.#pending = event.pending;
       if (event.type === "toolCallUpdate") this.#calls.set(event.toolCallId, event.call);
       // The run that took the thread over keeps it: this turn stops.
       if (event.type === "hopStarted" && this.host.owner?.goOn() === false) queueMicrotask(this.cancel);
@@ -463,11 +511,12 @@ export class Turn<T = string> implements AsyncIterable<RunEvent> {
   }
 
   #conclude(ended: Ended): void {
+    if (ended.outcome.outcome === "cancelled") ended = { ...ended, ...this.#fault };
     const { problem } = ended.outcome;
     if (problem) {
       const { kind, message, advice, retryable, status } = problem;
       const { provider } = this.host.setup.config;
-      this.#failed = { error: new StepwellError(kind, message, advice, { provider, status, retryable, result: { output: undefined, ...resultOf(ended) } }) };
+      this.#failed = { error: new StepwellError(kind, message, advice, { provider, status, retryable, cause: ended.cause, result: { output: undefined, ...resultOf(ended) } }) };
     } else if (this.#last) this.#events.add(this.#last);
     this.#ended = ended;
     this.host.over(ended, this.#machine);
@@ -486,13 +535,16 @@ export class Turn<T = string> implements AsyncIterable<RunEvent> {
     queueMicrotask(() => this.#machine?.free());
   }
 
+  #stopWork(effect: string): void {
+    this.#work.get(effect)?.abort();
+    this.#work.delete(effect);
+  }
+
   #carryOutEffect(machine: RunMachine, effect: Effect): void {
     const { id } = effect;
-    if (effect.type === "closeStream" || effect.type === "cancelTool") {
-      this.#work.get(id)?.abort();
-      this.#work.delete(id);
-      return;
-    }
+    if (effect.type === "closeStream" || effect.type === "cancelTool") return this.#stopWork(id);
+    if (effect.type === "askApproval") this.#effects.set(effect.invocation.toolCallId, id);
+    if (effect.type === "askUser") this.#effects.set(`${effect.invocation.toolCallId}/${id.split(":")[3]}`, id);
     if (effect.type === "answerTool") {
       this.#asked.get(id)?.(effect.answer);
       this.#asked.delete(id);
@@ -513,6 +565,7 @@ export class Turn<T = string> implements AsyncIterable<RunEvent> {
         return stream(setup.fetch, id, effect.request, signal, setup.clock.now, take);
       }
       const input = await answer(setup, effect, { threadId, turn, tools: this.host.tools }, messages, this.#writer, this.#asking, signal);
+      if (!input) return;
       if (isWrite(id)) {
         this.#work.delete(id);
         this.#take(input);

@@ -17,7 +17,12 @@ export type WhenBusy =
   /** The other turn is cancelled, and the new one continues from where it stopped. */
   | "cancel"
   /** The new turn begins when the other one is over. */
-  | "queue";
+  | "queue"
+  /**
+   * The message goes to the other turn, which answers it, and whose result is that of the new turn too. If the other
+   * turn ends before it takes the message, or is in another page, the new turn begins when it is over.
+   */
+  | "steer";
 
 /** The optional fields of every AG-UI message. Fields that are not named here are kept, too. */
 interface MessageFields {

@@ -84,16 +84,16 @@ export async function chats(stepwell) {
     const first = session.send("Pay");
     await until(() => session.getSnapshot().status === "waitingForUser");
     const [pending] = session.getSnapshot().pending;
-    check("an approval waits", pending.id === "approve:0:0" && pending.tool === "pay" && pending.arguments.sum === 1);
-    check("with its schema", pending.kind.type === "approval" && pending.kind.schema.properties.sum.type === "number");
+    check("an approval waits", pending.id === "call" && pending.toolCallId === "call" && pending.tool === "pay" && pending.arguments.sum === 1);
+    check("with its schema", pending.kind === "approval" && pending.schema.properties.sum.type === "number");
     check("its card waits, too", cards(session.getSnapshot())[0].status === "awaitingApproval");
-    session.approve(pending.id, { sum: 7 });
+    await session.approve(pending.id, { sum: 7 });
     await first;
     await until(() => session.getSnapshot().status === "ready");
     check("other arguments may be approved", asked.join() === "7" && cards(session.getSnapshot())[0].result === "paid 7");
     const second = session.send("Again");
     await until(() => session.getSnapshot().pending.length === 1);
-    session.deny("call", "not now");
+    await session.deny("call", "not now");
     await second;
     await until(() => session.getSnapshot().status === "ready");
     const denied = cards(session.getSnapshot())[1];
@@ -104,7 +104,7 @@ export async function chats(stepwell) {
     check("a cancelled turn has no result", (await third) === undefined);
     await until(() => session.getSnapshot().status === "ready");
     check("and no problem, and nothing waits", session.getSnapshot().problem === undefined && session.getSnapshot().pending.length === 0);
-    check("an answer that nothing waits for is an error", thrown(() => session.approve("approve:0:0"))?.kind === "misuse");
+    check("an answer that nothing waits for is an error", (await session.approve("call").catch((error) => error))?.kind === "misuse");
     check("steering without a turn, too", thrown(() => session.steer("Stop"))?.kind === "misuse");
   }
   {
@@ -122,11 +122,13 @@ export async function chats(stepwell) {
     const sent = session.send("Choose");
     await until(() => session.getSnapshot().pending.length === 1);
     const [first] = session.getSnapshot().pending;
-    check("a question waits", first.kind.type === "question" && first.kind.message === "Which one?" && first.id === "ask:0:0:0");
+    check("a question waits", first.kind === "question" && first.message === "Which one?" && first.id === "call/0");
     check("the card shows its progress", cards(session.getSnapshot())[0].progress.fraction === 0.5);
-    session.answer(first.id, "this");
-    await until(() => session.getSnapshot().pending[0]?.id === "ask:0:0:1");
-    session.deny("ask:0:0:1");
+    const unfit = await session.answer(first.id, 7).catch((error) => error);
+    check(`an answer fits its schema: ${unfit}`, unfit.kind === "misuse" && session.getSnapshot().pending.length === 1);
+    await session.answer(first.id, "this");
+    await until(() => session.getSnapshot().pending[0]?.id === "call/1");
+    await session.deny("call/1");
     await sent;
     check("it is answered or declined", answers[0].value === "this" && answers[1].value === undefined);
   }
@@ -168,6 +170,25 @@ export async function chats(stepwell) {
     check("a reload shows what was shown live", plain(later.getSnapshot()) === plain(live.getSnapshot()));
     await later.send("And?");
     check("a loaded chat continues", later.conversation.messages.length === 6);
+  }
+  {
+    // The page is reloaded while a call waits.
+    const store = memoryStore({ StoreError });
+    const asked = [];
+    const pay = { name: "pay", description: "Pays.", requiresApproval: true, execute: (_, { deps }) => (asked.push(deps), "paid") };
+    const earlier = agentOf(stepwell, [calls("pay")], { store, tools: [pay] }).conversation("garden").stream("Pay");
+    await earlier.rested();
+    await earlier.suspend();
+    const session = new ChatSession(agentOf(stepwell, [says("Done.")], { store, tools: [pay], approver: () => check("the agent's approver is not asked", false) }).conversation("garden"), { deps: "db" });
+    await session.load();
+    const [pending] = session.getSnapshot().pending;
+    check("what waits is there after a reload", pending?.id === "call" && pending.kind === "approval");
+    const error = await session.approve("other").catch((error) => error);
+    check("another id is an error", error?.kind === "misuse" && asked.length === 0);
+    await session.approve(pending.id);
+    await until(() => session.getSnapshot().status === "ready");
+    check(`the turn continues here: ${texts(session.getSnapshot())}`, texts(session.getSnapshot()).join() === "Pay,Done." && asked.join() === "db");
+    check("and nothing waits any more", session.getSnapshot().pending.length === 0);
   }
   return wrong;
 }

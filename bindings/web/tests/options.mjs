@@ -55,9 +55,12 @@ export async function options(stepwell) {
     const pay = { name: "pay", description: "Pays.", requiresApproval: true, execute: (_, { ask }) => ask("How much?").then(({ value }) => value) };
     const { agent: one, requests } = agent([calls("pay"), says("Paid."), calls("pay"), says("No.")].map((body) => answer(body)), { tools: [pay] });
     await one.send("Pay", { approver: () => true, answerer: () => "seven" });
-    await one.send("Pay");
+    const turn = one.stream("Pay");
+    while (turn.pending.length === 0) await new Promise(setImmediate);
+    turn.deny(turn.pending[0].id, "not now");
+    await turn.result;
     const told = requests.filter((_, at) => at % 2 === 1).map(({ body }) => body.messages.at(-1).content);
-    check(`who is asked is of the run: ${told}`, told[0] === "seven" && /no way to ask/.test(told[1]));
+    check(`who is asked is of the run: ${told}`, told[0] === "seven" && /not now/.test(told[1]));
   }
   {
     // What becomes of the options afterwards is nothing to the agent.
