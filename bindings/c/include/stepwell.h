@@ -83,9 +83,10 @@ void stepwell_chat_free(StepwellChat *chat);
 StepwellText stepwell_chat_call(const StepwellChat *chat, const uint8_t *json, size_t length, uint64_t now_ms);
 
 /* Calls without a run. {"call": "transcript", "turns", "turn"} is answered with {"messages", "sharedState"}, which the
- * next run begins with after the turn, or after the one that ends last; {"call": "title", "messages"} with the title of a
- * thread; {"call": "notStored", "message"} with the outcome of a turn that the store did not take, "noInstructions" with
- * that of one whose instructions could not be made, and {"call": "busy"} with that of one that began while another turn of
+ * next run begins with after the turn, or after the one that ends last; {"call": "pending", "turn"} with what a stored turn
+ * waits for; {"call": "title", "messages"} with the title of a thread; {"call": "notStored", "message"} with the outcome of a turn that the store did not take, "noInstructions" with
+ * that of one whose instructions could not be made, {"call": "toolFailed", "tool", "message"} with that of one that the host
+ * ended because a tool is broken, and {"call": "busy"} with that of one that began while another turn of
  * its thread was under way; {"call": "newest", "overflow": {"tokens", "window", "messages"}, "part"} with the ids of the
  * newest messages that fill no more than this part of the window, for the overflow of the effect "trimContext";
  * {"call": "part", "of": {"kind": "image", "data", "mediaType", "name"}}, with "url" instead of "data", or {"file",

@@ -20,11 +20,12 @@ const WRITTEN: [&str; 10] = [
 ];
 
 /// Names for shapes and variants whose own name says too little, or is taken.
-const NAMES: [(&str, &str, &str); 9] = [
+const NAMES: [(&str, &str, &str); 10] = [
     ("Event", "", "RunEvent"),
     ("Event", "Custom", "CustomEvent"),
     ("Event", "Started", "TurnStarted"),
     ("Event", "Completed", "TurnCompleted"),
+    ("Event", "Pending", "PendingUpdate"),
     ("Event", "Raw", "RawEvent"),
     ("Event", "Warning", "WarningEvent"),
     ("RegistryEvent", "Unread", "ThreadUnread"),

@@ -58,8 +58,8 @@ final class Recovered {
 /// A model with instructions and tools: a definition, which remembers nothing, and which any number of users can share.
 /// [run] and [stream] are one turn each; [conversation] returns what is remembered.
 final class Agent {
-  /// `approver` asks the user to approve the tools that need it; without one they are denied. `answerer` asks the user
-  /// the questions of running tools; without one their questions are declined. `client` may be the platform's own, such
+  /// `approver` asks the user to approve the tools that need it, and `answerer` the questions of running tools; without
+  /// them calls and questions wait: see [Turn.pending]. `onToolError` says what happens if a tool is broken. `client` may be the platform's own, such
   /// as `cupertino_http`'s or `cronet_http`'s; [close] does not close it. `store` keeps the conversations, unless one
   /// has its own: each turn is stored before its first request is sent, and each finished block before what depends on
   /// it. With `waitForStore` turns wait for a store that is full or unreachable, however long it takes; otherwise a
@@ -75,6 +75,7 @@ final class Agent {
     List<Tool> tools = const [],
     Approver? approver,
     Answerer? answerer,
+    OnToolError onToolError = OnToolError.tellModel,
     GenerationSettings settings = const GenerationSettings(),
     Limits limits = const Limits(),
     RetryPolicy retry = const RetryPolicy(),
@@ -138,6 +139,7 @@ final class Agent {
       {for (final tool in tools) tool.definition.name: tool},
       approver: approver,
       answerer: answerer,
+      onToolError: onToolError,
       trimContext: trimContext,
       runSource: runSource,
       credentials: model.credentials,
@@ -159,13 +161,14 @@ final class Agent {
 
   /// Runs one turn, which is not remembered, and returns its result. `parts` follow the text, in order: what [image],
   /// [audio], [video], [document] and [file] make, and texts. With parts, an empty text is left out. Throws a
-  /// [StepwellException] if the answer is incomplete.
+  /// [StepwellException] if the answer is incomplete. Nobody can reply to the turn: without an `approver` and an
+  /// `answerer` calls that need an approval are denied, and questions declined.
   Future<TurnResult<String>> run(
     String text, {
     List<Object> parts = const [],
     RunOptions options = const RunOptions(),
   }) async =>
-      stream(text, parts: parts, options: options).result;
+      _shared.start<String>(_shared.once(), Start(_newId(), text: text, parts: parts), options, null, isAlone: true).result;
 
   /// Runs one turn as [run] does, whose answer is a value of a type.
   Future<TurnResult<T>> runAs<T>(
@@ -174,7 +177,7 @@ final class Agent {
     List<Object> parts = const [],
     RunOptions options = const RunOptions(),
   }) async =>
-      streamAs(text, output, parts: parts, options: options).result;
+      _shared.start(_shared.once(), Start(_newId(), text: text, parts: parts), options, output, isAlone: true).result;
 
   /// Begins one turn, which is not remembered, and returns it.
   Turn<String> stream(String text, {List<Object> parts = const [], RunOptions options = const RunOptions()}) =>

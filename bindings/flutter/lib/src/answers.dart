@@ -22,28 +22,39 @@ Object shown(Object? result) => switch (result) {
     };
 
 /// Runs a tool.
-Future<Answer> runTool(Map<String, Tool> tools, RunTool effect, Future<void> cancelled, Asking asking) async {
+Future<Answer> runTool(
+  Map<String, Tool> tools,
+  RunTool effect,
+  Future<void> cancelled,
+  Asking asking, {
+  required OnToolError onToolError,
+  Object? deps,
+}) async {
   final RunTool(:id, :invocation) = effect;
   try {
     final tool = tools[invocation.name];
     if (tool == null) throw ToolException('there is no tool `${invocation.name}`');
-    final content = shown(await tool.run(ToolCall(invocation, cancelled, asking)));
+    final content = shown(await tool.run(ToolCall(invocation, cancelled, asking, deps)));
     return (RunMachine machine) => machine.toolFinished(id, content);
   } on Deferred {
     return (RunMachine machine) => machine.toolDeferred(id);
   } on ToolException catch (error) {
     return (RunMachine machine) => machine.toolFailed(id, error.message);
   } catch (error) {
+    if (onToolError == OnToolError.fail) asking.fail(invocation, error);
     return (RunMachine machine) => machine.toolFailed(id, '$error', kind: ToolFailureKind.panicked);
   }
 }
 
-/// Asks the user a tool's question.
-Future<Answer> askUser(Answerer? answerer, AskUser effect) async {
+const _noWay = 'this app has no way to ask the user';
+
+/// Asks the user a tool's question. Null if the question waits for a reply: nobody could reply to a turn that `isAlone`.
+Future<Answer?> askUser(Answerer? answerer, AskUser effect, {required bool isAlone}) async {
   final AskUser(:id, :invocation, :question) = effect;
+  if (answerer == null) return isAlone ? (RunMachine machine) => machine.decline(id, reason: _noWay) : null;
   UserAnswer answer;
   try {
-    answer = await answerer?.call(invocation, question) ?? const Declined(reason: 'this app has no way to ask the user');
+    answer = await answerer(invocation, question);
   } catch (_) {
     answer = const Declined(reason: 'the user could not be asked');
   }
@@ -61,12 +72,13 @@ Outputs _answered(RunMachine machine, String id, Object? value) {
   }
 }
 
-/// Asks the user whether a tool may run.
-Future<Answer> askApproval(Approver? approver, AskApproval effect) async {
+/// Asks the user whether a tool may run. Null if the call waits for a reply, as in [askUser].
+Future<Answer?> askApproval(Approver? approver, AskApproval effect, {required bool isAlone}) async {
   final AskApproval(:id, :invocation) = effect;
+  if (approver == null) return isAlone ? (RunMachine machine) => machine.deny(id, reason: _noWay) : null;
   Decision decision;
   try {
-    decision = await approver?.call(invocation) ?? const Denied('nobody can be asked');
+    decision = await approver(invocation);
   } catch (_) {
     decision = const Denied('the user could not be asked');
   }

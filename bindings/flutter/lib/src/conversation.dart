@@ -65,7 +65,7 @@ final class Conversation {
     RunOptions options = const RunOptions(),
   }) {
     final durable = _requireStore();
-    return _shared.start(_thread, Start(Agent._newId(), text: text, parts: parts), options, null, () async {
+    return _shared.start(_thread, Start(Agent._newId(), text: text, parts: parts), options, null, from: () async {
       final earlier = await durable.once(() => durable.store.turn(TurnKey(_thread.key, turn)));
       if (earlier == null) {
         throw StoreException(StoreErrorCode.noTurn, 'the store has no turn `$turn` in this thread');
@@ -78,7 +78,7 @@ final class Conversation {
   /// turns that followed `parent` before stay in the store as another branch. Needs a store.
   Turn<String> branch(String? parent, Start start, {RunOptions options = const RunOptions()}) {
     _requireStore();
-    return _shared.start(_thread, start, options, null, () async => (parent: parent));
+    return _shared.start(_thread, start, options, null, from: () async => (parent: parent));
   }
 
   Durable _requireStore() =>
@@ -96,6 +96,34 @@ final class Conversation {
   /// Continues a turn as [revive] does, whose answer is a value of a type.
   Turn<T> reviveAs<T>(String snapshot, Output<T> output, {RunOptions options = const RunOptions()}) =>
       _shared.revive(_thread, snapshot, options, output);
+
+  /// Returns what the conversation's turn waits for: of the turn under way, or as the store has it of a turn that a dead
+  /// process left. Empty if there is no such turn. Throws the store's [StoreException].
+  Future<List<Pending>> pending() async {
+    if (_thread.current case final turn? when turn._isUnderWay) return turn.pending;
+    return await _thread.durable?.pending(key) ?? const [];
+  }
+
+  /// Lets the call run that waits for approval under this id, with other `arguments` than the model's if they are given. A
+  /// turn that a dead process left continues here, to its end, with `options`: those of code, such as `deps`.
+  ///
+  /// Throws a [MisuseException] if nothing waits under the id, or the arguments do not fit the tool; then nothing changes.
+  /// Throws a [StoreException] if the store cannot be reached, or another agent drives the turn. The same holds for the
+  /// following methods.
+  Future<void> approve(String id, {JsonObject? arguments, RunOptions options = const RunOptions()}) =>
+      _shared.reply(_thread, id, options, (turn) => turn.approve(id, arguments: arguments));
+
+  /// Denies the call, or declines the question, that waits under this id. The model, or the tool, gets the reason.
+  Future<void> deny(String id, {String? reason, RunOptions options = const RunOptions()}) =>
+      _shared.reply(_thread, id, options, (turn) => turn.deny(id, reason: reason));
+
+  /// Answers the question of a running tool that waits under this id.
+  Future<void> answer(String id, Object? value, {RunOptions options = const RunOptions()}) =>
+      _shared.reply(_thread, id, options, (turn) => turn.answer(id, value));
+
+  /// Supplies the result of a deferred tool call, by the provider's id for it.
+  Future<void> resolveCall(String toolCallId, Object? result, {RunOptions options = const RunOptions()}) =>
+      _shared.reply(_thread, toolCallId, options, (turn) => turn.resolveCall(toolCallId, result));
 
   /// Returns the conversation as its store has it: AG-UI messages, oldest first, which are [messages] from then on.
   /// Throws its [StoreException].

@@ -199,6 +199,26 @@ final class Durable {
     return claimed;
   }
 
+  /// What the unfinished turn of a thread waits for, as it is stored.
+  Future<List<Pending>> pending(ThreadKey thread) async {
+    final unfinished = (await once(() => store.thread(thread)))?.unfinished;
+    final turn = unfinished == null ? null : await once(() => store.turn(unfinished.key));
+    return turn == null ? const [] : pendingOf(turn);
+  }
+
+  /// Claims the unfinished turn of a thread, in which something waits under this id, from an owner that is gone.
+  Future<(TurnKey, Claimed)> takeOver(ThreadKey thread, String id) async {
+    final unfinished = (await once(() => store.thread(thread)))?.unfinished;
+    final waits = await pending(thread);
+    if (unfinished == null || !waits.any((each) => each.id == id)) throw nothingWaits;
+    if (unfinished.owner != owner && _here.containsKey(unfinished.owner)) {
+      throw const StoreException(StoreErrorCode.unavailable, 'another agent drives the turn: reply by its conversation');
+    }
+    final claimed = await once(() => _claimed(unfinished));
+    if (claimed == null) throw nothingWaits;
+    return (unfinished.key, claimed);
+  }
+
   /// The run of a claimed turn. Throws a [StepwellException] if it cannot be read.
   Future<RunMachine> revived(
     TurnKey key,

@@ -61,6 +61,12 @@ final class MisuseException extends StepwellException {
   ErrorKind get kind => ErrorKind.misuse;
 }
 
+/// A reply that nothing waits for.
+const nothingWaits = MisuseException(
+  'nothing that takes this reply waits under the id',
+  'take the `id` of an entry of `pending`, of the kind that the method answers',
+);
+
 /// Why the library refuses a call.
 enum MisuseCode {
   /// The configuration does not work.

@@ -22,6 +22,9 @@ final class NativeMachine extends Opaque {}
 /// `StepwellRegistry` of `stepwell.h`.
 final class NativeRegistry extends Opaque {}
 
+/// `StepwellChat` of `stepwell.h`.
+final class NativeChat extends Opaque {}
+
 /// The functions of `stepwell.h`.
 final class Native {
   Native(DynamicLibrary library)
@@ -50,6 +53,13 @@ final class Native {
         freeRegistry = library.lookup('stepwell_registry_free'),
         callRegistry = library.lookupFunction<NativeText Function(Pointer<NativeRegistry>, Pointer<Uint8>, Size),
             NativeText Function(Pointer<NativeRegistry>, Pointer<Uint8>, int)>('stepwell_registry_call'),
+        makeChat = library.lookupFunction<
+            Pointer<NativeChat> Function(Pointer<Uint8>, Size, Pointer<NativeText>),
+            Pointer<NativeChat> Function(Pointer<Uint8>, int, Pointer<NativeText>)>('stepwell_chat_make'),
+        freeChat = library.lookup('stepwell_chat_free'),
+        callChat = library.lookupFunction<
+            NativeText Function(Pointer<NativeChat>, Pointer<Uint8>, Size, Uint64),
+            NativeText Function(Pointer<NativeChat>, Pointer<Uint8>, int, int)>('stepwell_chat_call'),
         callSession = library.lookupFunction<NativeText Function(Pointer<Uint8>, Size),
             NativeText Function(Pointer<Uint8>, int)>('stepwell_session_call');
 
@@ -68,6 +78,9 @@ final class Native {
   final Pointer<NativeRegistry> Function(Pointer<Uint8>, int, Pointer<NativeText>) makeRegistry;
   final Pointer<NativeFunction<Void Function(Pointer<NativeRegistry>)>> freeRegistry;
   final NativeText Function(Pointer<NativeRegistry>, Pointer<Uint8>, int) callRegistry;
+  final Pointer<NativeChat> Function(Pointer<Uint8>, int, Pointer<NativeText>) makeChat;
+  final Pointer<NativeFunction<Void Function(Pointer<NativeChat>)>> freeChat;
+  final NativeText Function(Pointer<NativeChat>, Pointer<Uint8>, int, int) callChat;
   final NativeText Function(Pointer<Uint8>, int) callSession;
 
   static DynamicLibrary _open() {

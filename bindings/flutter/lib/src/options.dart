@@ -53,6 +53,7 @@ final class RunOptions {
     this.approver,
     this.answerer,
     this.whenBusy,
+    this.deps,
   });
 
   /// The model that is asked instead of the agent's.
@@ -87,6 +88,9 @@ final class RunOptions {
 
   /// What happens if another turn of the conversation is under way.
   final WhenBusy? whenBusy;
+
+  /// The value for the tools of the run, which their code finds in [ToolCall.deps].
+  final Object? deps;
 
   /// The options in the form of a [RunMachine]'s.
   TurnOptions get turn => TurnOptions(

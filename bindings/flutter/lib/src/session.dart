@@ -22,6 +22,12 @@ Transcript conversationOf(List<TurnRecord> turns, [String? turn]) {
   return (messages: found.objects('messages'), sharedState: found['sharedState']);
 }
 
+/// What a stored turn waits for, in the order of its calls; nothing if it is over.
+List<Pending> pendingOf(TurnRecord turn) {
+  final waits = _ask('pending', {'turn': turn.toJson()})! as List<Object?>;
+  return [for (final each in waits.cast<JsonObject>()) Pending.fromJson(each)];
+}
+
 /// The title of a thread; null if the user's first message has no text for one.
 String? titleOf(List<JsonObject> messages) {
   final title = _ask('title', {'messages': messages})! as String;
@@ -33,6 +39,10 @@ JsonObject notStored(String message) => _ask('notStored', {'message': message})!
 
 /// The outcome of a turn whose instructions could not be made.
 JsonObject noInstructions(String message) => _ask('noInstructions', {'message': message})! as JsonObject;
+
+/// The outcome of a turn that ended because a tool is broken.
+JsonObject toolFailed(String tool, String message) =>
+    _ask('toolFailed', {'tool': tool, 'message': message})! as JsonObject;
 
 /// The outcome of a turn that began while another turn of its thread was under way.
 JsonObject busy() => _ask('busy', {})! as JsonObject;

@@ -7,6 +7,7 @@ final class _Shared {
     this.tools, {
     required this.approver,
     required this.answerer,
+    required this.onToolError,
     required this.trimContext,
     required this.runSource,
     required this.credentials,
@@ -25,6 +26,7 @@ final class _Shared {
   final Map<String, Tool> tools;
   final Approver? approver;
   final Answerer? answerer;
+  final OnToolError onToolError;
   final Trimmer? trimContext;
   final RunSource? runSource;
   final CredentialSource? credentials;
@@ -70,17 +72,19 @@ final class _Shared {
     }
   }
 
-  /// Begins a turn. `from` returns the stored turn that it follows instead of the last one.
+  /// Begins a turn. `from` returns the stored turn that it follows instead of the last one. Nobody can reply to a turn that
+  /// `isAlone`.
   Turn<T> start<T>(
     _Thread thread,
     Start start,
     RunOptions options,
-    Output<T>? output, [
+    Output<T>? output, {
     Future<({String? parent})> Function()? from,
-  ]) {
+    bool isAlone = false,
+  }) {
     final _Thread(:durable, :key) = thread;
     final Start(runId: id, :message) = start;
-    final code = _code(options, output);
+    final code = _code(options, output, isAlone: isAlone);
     if (_isBusy(thread, options.whenBusy)) return _refused(code);
     final base = durable == null ? config : _stored;
     final settings = options.model == null ? base : _at(options.model!, base);
@@ -168,13 +172,15 @@ final class _Shared {
         );
 
   /// The code of a turn: the agent's, but for what the options have.
-  _Code<T> _code<T>(RunOptions options, Output<T>? output) {
+  _Code<T> _code<T>(RunOptions options, Output<T>? output, {bool isAlone = false}) {
     final fromJson = output?.fromJson;
     return (
       provider: options.model?.provider ?? config.provider,
       tools: {...tools, for (final tool in options.tools) tool.definition.name: tool},
       approver: options.approver ?? approver,
       answerer: options.answerer ?? answerer,
+      isAlone: isAlone,
+      deps: options.deps,
       credentials: options.model == null ? credentials : options.model?.credentials,
       read: fromJson == null ? null : (Object? value) => fromJson(value! as JsonObject),
     );
@@ -259,6 +265,33 @@ final class _Shared {
     } on StepwellException catch (error) {
       return Recovered._(key, conversation, null, error);
     }
+  }
+
+  /// Gives the turn of a conversation a reply. A turn that a dead process left continues here, and is returned.
+  Future<Turn<Object?>?> reply(
+    _Thread thread,
+    String id,
+    RunOptions options,
+    void Function(Turn<Object?> turn) reply,
+  ) async {
+    if (thread.current case final turn? when turn._isUnderWay) {
+      reply(turn);
+      return null;
+    }
+    final durable = thread.durable ?? (throw nothingWaits);
+    final (key, claimed) = await durable.takeOver(thread.key, id);
+    final once = Waiting((_) {}, (_) {})..giveUp();
+    final machine = await _claimed(durable, key, claimed, once);
+    final turn = _storedFirst<Object?>(
+      thread,
+      key.turn,
+      _code(options, null),
+      isRevived: true,
+      (_) async => (machine, machine.pollOutputs(), claimed.generation),
+    );
+    await turn.begun;
+    reply(turn);
+    return turn;
   }
 
   /// Whether another turn blocks this thread.

@@ -1,5 +1,6 @@
 import 'dart:async';
 
+import 'errors.dart';
 import 'json.dart';
 import 'media.dart';
 import 'shapes.dart';
@@ -44,17 +45,34 @@ final class Tool {
   final FutureOr<Object?> Function(ToolCall call) run;
 }
 
+/// What happens if the code of a tool throws anything but a [ToolException].
+enum OnToolError {
+  /// The model is told what was thrown, and the turn continues.
+  tellModel,
+
+  /// The turn fails with a `ToolFailedException`, and the model is not told: for tests.
+  fail,
+}
+
 /// A call of a tool.
 final class ToolCall {
-  ToolCall(this.invocation, this.cancelled, this._asking);
+  ToolCall(this.invocation, this.cancelled, this._asking, [this._deps]);
 
   final Asking _asking;
+  final Object? _deps;
   int _questions = 0;
 
   final ToolInvocation invocation;
 
   /// Completes when the result is no longer wanted: the turn was cancelled, or the tool took too long.
   final Future<void> cancelled;
+
+  /// What the run was given for its tools by `RunOptions.deps`: the user, a database. Throws a [MisuseException] if that
+  /// is of another type.
+  D deps<D>() {
+    if (_deps case final D deps) return deps;
+    throw MisuseException('the run has no `deps` of the type $D', 'give the run its `RunOptions.deps`');
+  }
 
   /// The arguments, which fit the tool's schema.
   JsonObject get arguments => invocation.arguments;
@@ -76,6 +94,9 @@ final class ToolCall {
 abstract interface class Asking {
   void report(ToolInvocation invocation, double? fraction, String? message);
   void partial(ToolInvocation invocation, Object? result);
+
+  /// Ends the turn: the app's code of the tool is broken.
+  void fail(ToolInvocation invocation, Object error);
   Future<UserAnswer> ask(ToolInvocation invocation, int number, Question question);
 }
 

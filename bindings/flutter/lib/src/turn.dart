@@ -15,6 +15,12 @@ typedef _Code<T> = ({
   Map<String, Tool> tools,
   Approver? approver,
   Answerer? answerer,
+
+  /// Whether nobody can reply to the turn.
+  bool isAlone,
+
+  /// The value for the tools.
+  Object? deps,
   CredentialSource? credentials,
 
   /// Reads the turn's typed answer; null if it is text.
@@ -60,6 +66,13 @@ final class Turn<T> {
 
   /// The tools that wait for the user, by their questions.
   final _asked = <String, Completer<UserAnswer>>{};
+
+  /// The effects that the replies to what is pending answer, by its ids.
+  final _effects = <String, String>{};
+  List<Pending> _pending = const [];
+
+  /// What ended the turn: the exception of a tool.
+  ({String tool, Object error})? _fault;
   final _resting = <Completer<String>>[];
   RunMachine? _machine;
   Writer? _writer;
@@ -197,6 +210,43 @@ final class Turn<T> {
 
   /// Stops one tool call. The other calls continue, and the model is informed.
   void cancelCall(CallKey call) => _said((machine) => machine.cancelCall(call));
+
+  /// What the turn waits for now: approvals and questions for the user, and results of deferred calls. [PendingUpdate]
+  /// reports each change. An approver or an answerer may ask the user for the same.
+  List<Pending> get pending => _isOver ? const [] : _pending;
+
+  /// Lets the call run that waits for approval under this id, with other `arguments` than the model's if they are given.
+  /// Throws a [MisuseException] if nothing waits under the id, or the arguments do not fit the tool; then nothing changes.
+  /// The same holds for the following methods.
+  void approve(String id, {JsonObject? arguments}) =>
+      _reply(id, 'approve:', (machine, effect) => machine.approve(effect, arguments: arguments));
+
+  /// Denies the call, or declines the question, that waits under this id. The model, or the tool, gets the reason.
+  void deny(String id, {String? reason}) {
+    if (_effects[id]?.startsWith('ask:') ?? false) {
+      _reply(id, 'ask:', (machine, effect) => machine.decline(effect, reason: reason));
+    } else {
+      _reply(id, 'approve:', (machine, effect) => machine.deny(effect, reason: reason));
+    }
+  }
+
+  /// Answers the question of a running tool that waits under this id.
+  void answer(String id, Object? value) =>
+      _reply(id, 'ask:', (machine, effect) => machine.answer(effect, value));
+
+  void _reply(String id, String kind, Outputs Function(RunMachine machine, String effect) input) {
+    final effect = pending.any((each) => each.id == id) ? _effects[id] : null;
+    if (effect == null || !effect.startsWith(kind)) throw nothingWaits;
+    _said((machine) => input(machine, effect));
+    // Whoever asks the user now is no longer awaited.
+    _working.remove(effect)?.complete();
+  }
+
+  void _fail(String tool, Object error) {
+    // A turn that was cancelled before ends as cancelled.
+    if (!_waiting.isOver) _fault ??= (tool: tool, error: error);
+    cancel();
+  }
 
   /// Supplies the result of a deferred tool call, by the provider's id for it.
   void resolveCall(String toolCallId, Object? result) =>
@@ -345,6 +395,7 @@ final class Turn<T> {
       _carryOutEffect(machine, effect);
     }
     for (final event in outputs.events) {
+      if (event case PendingUpdate(:final pending)) _pending = pending;
       // The run that took the thread over keeps it: this turn stops.
       if (event is HopStarted && !(_host.owner?.goOn() ?? true)) scheduleMicrotask(cancel);
       if (event is TurnCompleted) {
@@ -368,7 +419,12 @@ final class Turn<T> {
     }
   }
 
-  void _conclude(TurnCompleted last, Ended ended) {
+  void _conclude(TurnCompleted last, Ended end) {
+    final ended = switch ((_fault, end.outcome)) {
+      ((:final tool, :final error), CancelledOutcome()) =>
+        Ended(Outcome.fromJson(toolFailed(tool, '$error')), end.fullText, end.messages, end.usage, end.hops),
+      _ => end,
+    };
     _host.over(ended, _machine);
     switch (ended.outcome.problem) {
       case null:
@@ -417,18 +473,24 @@ final class Turn<T> {
 
   void _carryOutEffect(RunMachine machine, Effect effect) {
     final _Shared(:runSource, :trimContext) = _shared;
-    final (provider: _, :tools, :approver, :answerer, :credentials, :read) = _code;
+    final (provider: _, :tools, :approver, :answerer, :isAlone, :deps, :credentials, :read) = _code;
     switch (effect) {
       case OpenStream(:final id, :final request):
         unawaited(_transport.open(id, request, machine));
       case CloseStream(:final id):
         _transport.stop(id);
       case RunTool(:final id):
-        unawaited(_work(id, (cancelled) => runTool(tools, effect, cancelled, _ToolAsking(this))));
-      case AskApproval(:final id):
-        unawaited(_work(id, (_) => askApproval(approver, effect)));
-      case AskUser(:final id):
-        unawaited(_work(id, (_) => askUser(answerer, effect)));
+        final onToolError = _shared.onToolError;
+        unawaited(_work(
+          id,
+          (cancelled) => runTool(tools, effect, cancelled, _ToolAsking(this), onToolError: onToolError, deps: deps),
+        ));
+      case AskApproval(:final id, :final invocation):
+        _effects[invocation.toolCallId] = id;
+        unawaited(_work(id, (_) => askApproval(approver, effect, isAlone: isAlone)));
+      case AskUser(:final id, :final invocation):
+        _effects['${invocation.toolCallId}/${id.split(':').last}'] = id;
+        unawaited(_work(id, (_) => askUser(answerer, effect, isAlone: isAlone)));
       case AnswerTool(:final id, :final answer):
         _asked.remove(id)?.complete(answer);
       case CancelTool(:final id):
@@ -466,13 +528,15 @@ final class Turn<T> {
     if (_machine case final machine?) _take(() => answer(machine));
   }
 
-  /// Carries out an effect by code of the app. Nothing is begun for a turn that is about to be stopped.
-  Future<void> _work(String id, Future<Answer> Function(Future<void> cancelled) code) async {
+  /// Carries out an effect by code of the app, whose answer is null if the effect waits for a reply. Nothing is begun for a
+  /// turn that is about to be stopped.
+  Future<void> _work(String id, Future<Answer?> Function(Future<void> cancelled) code) async {
     final cancelled = _working[id] = Completer<void>();
     // No code of the app runs within the machine's call.
     await null;
     if (cancelled.isCompleted || !_counts) return;
     final answer = await code(cancelled.future);
+    if (answer == null) return;
     // The result of stopped code is no longer awaited.
     if (_working.remove(id) != null) _tell(answer);
   }
@@ -500,6 +564,11 @@ final class _ToolAsking implements Asking {
   void partial(ToolInvocation invocation, Object? result) {
     final id = _tool(invocation);
     _say(id, (machine) => machine.toolPartialResult(id, shown(result)));
+  }
+
+  @override
+  void fail(ToolInvocation invocation, Object error) {
+    if (_turn._working.containsKey(_tool(invocation))) _turn._fail(invocation.name, error);
   }
 
   @override
