@@ -35,7 +35,7 @@ use tokio_util::sync::CancellationToken;
 /// }
 ///
 /// # fn main() -> Result<(), stepwell_io::Error> {
-/// let agent = Agent::builder(Model::openai("gpt-5-mini").key("the key"))
+/// let agent = Agent::builder(Model::openai("gpt-5-mini").api_key("the key"))
 ///     .tool(Tool::new("ship", "Sends the parcel."), ship)
 ///     .deps(Depot { city: "Bergen".to_owned() })
 ///     .build()?;
