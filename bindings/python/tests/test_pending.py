@@ -42,7 +42,7 @@ def delete(path: str) -> str:
 
 
 @tool
-async def paint(context: ToolContext) -> str:
+async def paint(context: ToolContext[None]) -> str:
     """Paints the door."""
     return f"painted {await context.ask('Which colour?', str)}"
 
@@ -53,7 +53,7 @@ def order(what: str) -> str:
     raise Deferred
 
 
-TOOLS = [delete, paint, order]
+TOOLS: list[Any] = [delete, paint, order]
 
 
 def agent_of(mock: MockLlm, **options: Any) -> Agent[None, str]:

@@ -147,9 +147,8 @@ impl SessionStore {
         let mut options = store::PostgresOptions::default();
         options.schema = schema;
         options.max_connections = max_connections.unwrap_or(options.max_connections);
-        let opened = on_runtime(async move {
-            Ok(store::PostgresStore::connect_with(&url, options).await?)
-        });
+        let opened =
+            on_runtime(async move { Ok(store::PostgresStore::connect_with(&url, options).await?) });
         Ok(Self::new(Arc::new(opened.await?)))
     }
 }

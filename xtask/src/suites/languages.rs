@@ -58,7 +58,11 @@ fn python(context: &Context, log: &mut Log) -> anyhow::Result<()> {
             // The plug-in must be there, as installed.
             .env("STEPWELL_WHEEL", &wheel)
             .env(mock_llm::VARIABLE, model)
-            .envs(server.iter().map(|server| (postgres::VARIABLE, server.url()))),
+            .envs(
+                server
+                    .iter()
+                    .map(|server| (postgres::VARIABLE, server.url())),
+            ),
     )?;
     log.run(run("mypy").args(["--strict", "-p", "stepwell", "-p", "pytest_stepwell"]))?;
     let examples = fs::read_dir(context.root.join("examples/python"))?;
