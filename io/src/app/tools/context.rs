@@ -167,7 +167,7 @@ impl<D> ToolContext<D> {
         }
     }
 
-    /// Asks the user, by [`Approver::ask`](crate::tool::Approver::ask), and waits for the answer, which fits the question's
+    /// Asks the user, by the agent's [`Answerer`](crate::tool::Answerer), and waits for the answer, which fits the question's
     /// schema. Without a way to ask, or after [`Timeouts::approval`](crate::config::Timeouts::approval), the question is
     /// declined. The tool's timeout is paused meanwhile.
     ///
