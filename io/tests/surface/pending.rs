@@ -247,7 +247,7 @@ async fn another_agent_of_the_store_lists_and_answers() {
             }
             tokio::task::yield_now().await;
         };
-        assert_eq!(here, [waiting.clone()], "the turn and the store agree");
+        assert_eq!(here, std::slice::from_ref(&waiting), "they agree");
         assert_eq!(other.pending().await.expect("it can be read"), here);
         let unknown = other.approve("c9").await.expect_err("no such call");
         assert_eq!(unknown.kind(), ErrorKind::Misuse);
