@@ -14,6 +14,8 @@ library;
 
 export 'src/agent.dart' show Agent, Conversation, JournalSink, Recovered, Turn;
 export 'src/approval.dart';
+export 'src/chat_reducer.dart';
+export 'src/chat_state.dart';
 export 'src/config.dart' show ResponseFormat;
 export 'src/context.dart';
 export 'src/credentials.dart' hide NoInstructions, instructions;

@@ -59,7 +59,8 @@ export async function indexedDb(browser, address) {
     return [text, status, title];
   });
   if (text !== "Hi." || status !== "complete" || title !== "Hello") wrong.push(`IndexedDB: what a closed page has left comes to ${text}, ${status}, ${title}`);
-  wrong.push(...(await twoTabs(second, await opened())));
+  const third = await opened();
+  wrong.push(...(await twoTabs(second, third)), ...(await replies(second, third)));
   await context.close();
   console.log(`a store in IndexedDB, over the end of its page, ${wrong.length} wrong`);
   return wrong;
@@ -100,5 +101,37 @@ async function twoTabs(first, second) {
     return [app.ended, app.events.some(({ type, message }) => type === "warning" && /another page/.test(message))];
   });
   check(`the other is told: ${told}`, told.join() === "cancelled,true");
+  return wrong;
+}
+
+/** A page lists what another page's turn waits for, and replies to it there. */
+async function replies(first, second) {
+  const wrong = [];
+  const check = (what, holds) => holds || wrong.push(`replies of another tab: ${what}`);
+  await first.evaluate(async () => {
+    const call = { index: 0, id: "call", function: { name: "pay", arguments: '{"sum":1}' } };
+    const calls = `data: ${JSON.stringify({ choices: [{ delta: { tool_calls: [call] }, finish_reason: "tool_calls" }] })}\n\ndata: [DONE]\n\n`;
+    const answers = [async () => new Response(calls, { headers: { "content-type": "text/event-stream" } }), app.says("Paid.")];
+    const parameters = { type: "object", properties: { sum: { type: "integer" } } };
+    const pay = { name: "pay", description: "Pays.", parameters, requiresApproval: true, execute: ({ sum }) => `paid ${sum}` };
+    const fetch = (...request) => answers.shift()(...request);
+    app.paying = new app.stepwell.Agent({ model: app.stepwell.openaiCompatible("model", { baseUrl: "http://localhost/v1" }), fetch, store: app.store, tools: [pay] }).conversation("bill").stream("Pay");
+    await app.paying.rested();
+  });
+  const [listed, refused] = await second.evaluate(async () => {
+    app.bill = app.agent(app.says("")).conversation("bill");
+    const listed = await app.bill.pending();
+    const refused = await app.bill.approve("call", { sum: "all" }).catch(({ kind, message }) => `${kind}: ${message}`);
+    await app.bill.approve("call", { sum: 2 });
+    return [listed.map(({ id, kind, tool }) => `${id} ${kind} ${tool}`), refused];
+  });
+  check(`it is listed: ${listed}`, listed.join() === "call approval pay");
+  check(`what does not fit is refused there: ${refused}`, refused.startsWith("misuse: "));
+  const [text, result] = await first.evaluate(async () => {
+    const { text, messages } = await app.paying.result;
+    return [text, messages.find(({ role }) => role === "tool").content];
+  });
+  check(`the turn goes on where it is: ${text}, ${result}`, text === "Paid." && result.includes("paid 2"));
+  check("and waits for nothing", (await second.evaluate(async () => (await app.bill.pending()).length)) === 0);
   return wrong;
 }

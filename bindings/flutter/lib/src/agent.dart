@@ -12,6 +12,7 @@ import 'effects.dart';
 import 'errors.dart';
 import 'events.dart';
 import 'hooks.dart';
+import 'ids.dart';
 import 'json.dart';
 import 'machine.dart';
 import 'media.dart';
@@ -168,7 +169,7 @@ final class Agent {
     List<Object> parts = const [],
     RunOptions options = const RunOptions(),
   }) async =>
-      _shared.start<String>(_shared.once(), Start(_newId(), text: text, parts: parts), options, null, isAlone: true).result;
+      _shared.start<String>(_shared.once(), Start(newId(), text: text, parts: parts), options, null, isAlone: true).result;
 
   /// Runs one turn as [run] does, whose answer is a value of a type.
   Future<TurnResult<T>> runAs<T>(
@@ -177,11 +178,11 @@ final class Agent {
     List<Object> parts = const [],
     RunOptions options = const RunOptions(),
   }) async =>
-      _shared.start(_shared.once(), Start(_newId(), text: text, parts: parts), options, output, isAlone: true).result;
+      _shared.start(_shared.once(), Start(newId(), text: text, parts: parts), options, output, isAlone: true).result;
 
   /// Begins one turn, which is not remembered, and returns it.
   Turn<String> stream(String text, {List<Object> parts = const [], RunOptions options = const RunOptions()}) =>
-      _shared.start(_shared.once(), Start(_newId(), text: text, parts: parts), options, null);
+      _shared.start(_shared.once(), Start(newId(), text: text, parts: parts), options, null);
 
   /// Begins one turn as [stream] does, whose answer is a value of a type.
   Turn<T> streamAs<T>(
@@ -190,7 +191,7 @@ final class Agent {
     List<Object> parts = const [],
     RunOptions options = const RunOptions(),
   }) =>
-      _shared.start(_shared.once(), Start(_newId(), text: text, parts: parts), options, output);
+      _shared.start(_shared.once(), Start(newId(), text: text, parts: parts), options, output);
 
   /// Returns the conversation of this id, which remembers its turns: the same one as long as it is in use, the store's
   /// if there is a store, a new one otherwise. `id` is a random one if left out; `room` and `server` belong to it. A
@@ -204,7 +205,7 @@ final class Agent {
     Object? sharedState,
     Store? store,
   }) {
-    final key = ThreadKey(id ?? _newId(), room: room, server: server);
+    final key = ThreadKey(id ?? newId(), room: room, server: server);
     return Conversation._(_shared, _shared.thread(key, store ?? _shared.store, messages: history, state: sharedState));
   }
 
@@ -245,9 +246,4 @@ final class Agent {
     }
     if (_shared.ownsClient) _shared.client.close();
   }
-
-  static final _random = Random.secure();
-
-  static String _newId() =>
-      [for (var i = 0; i < 16; i++) _random.nextInt(256).toRadixString(16).padLeft(2, '0')].join();
 }

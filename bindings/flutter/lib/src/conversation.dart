@@ -41,7 +41,7 @@ final class Conversation {
 
   /// Sends a message to the model, and returns the turn, whose events are to be read.
   Turn<String> stream(String text, {List<Object> parts = const [], RunOptions options = const RunOptions()}) =>
-      start(Start(Agent._newId(), text: text, parts: parts), options: options);
+      start(Start(newId(), text: text, parts: parts), options: options);
 
   /// Sends a message as [stream] does; the answer is a value of a type.
   Turn<T> streamAs<T>(
@@ -50,7 +50,7 @@ final class Conversation {
     List<Object> parts = const [],
     RunOptions options = const RunOptions(),
   }) =>
-      _shared.start(_thread, Start(Agent._newId(), text: text, parts: parts), options, output);
+      _shared.start(_thread, Start(newId(), text: text, parts: parts), options, output);
 
   /// Starts a turn with ids and a message that the app makes.
   Turn<String> start(Start start, {RunOptions options = const RunOptions()}) =>
@@ -65,7 +65,7 @@ final class Conversation {
     RunOptions options = const RunOptions(),
   }) {
     final durable = _requireStore();
-    return _shared.start(_thread, Start(Agent._newId(), text: text, parts: parts), options, null, from: () async {
+    return _shared.start(_thread, Start(newId(), text: text, parts: parts), options, null, from: () async {
       final earlier = await durable.once(() => durable.store.turn(TurnKey(_thread.key, turn)));
       if (earlier == null) {
         throw StoreException(StoreErrorCode.noTurn, 'the store has no turn `$turn` in this thread');
@@ -96,6 +96,24 @@ final class Conversation {
   /// Continues a turn as [revive] does, whose answer is a value of a type.
   Turn<T> reviveAs<T>(String snapshot, Output<T> output, {RunOptions options = const RunOptions()}) =>
       _shared.revive(_thread, snapshot, options, output);
+
+  /// The definitions of the agent's tools.
+  List<ToolDefinition> get tools => _shared.config.tools;
+
+  /// Returns the stored turns, for a `ChatReducer`; none without a store. Throws the store's [StoreException].
+  Future<List<TurnRecord>> storedTurns() async {
+    final durable = _thread.durable;
+    return durable == null ? const [] : await durable.once(() => durable.store.turns(key));
+  }
+
+  /// Gives the conversation's turn a reply by one of the methods of [Turn]. Returns a turn that a dead process left and that
+  /// continues here, whose events are to be read.
+  Future<Turn<Object?>?> reply(
+    String id,
+    void Function(Turn<Object?> turn) reply, {
+    RunOptions options = const RunOptions(),
+  }) =>
+      _shared.reply(_thread, id, options, reply);
 
   /// Returns what the conversation's turn waits for: of the turn under way, or as the store has it of a turn that a dead
   /// process left. Empty if there is no such turn. Throws the store's [StoreException].

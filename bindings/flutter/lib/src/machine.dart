@@ -18,7 +18,7 @@ final class Outputs {
   const Outputs(this.events, this.effects, this.wakeAtMs);
 
   factory Outputs.fromJson(JsonObject json) => Outputs(
-        [for (final event in json.objects('events')) RunEvent.fromJson(event)],
+        [for (final event in json.objects('events')) _event(event)],
         [for (final effect in json.objects('effects')) Effect.fromJson(effect)],
         json.maybeNumber('wakeAtMs'),
       );
@@ -32,6 +32,21 @@ final class Outputs {
   /// When the run wants to be woken with `timeout`, in milliseconds since the epoch.
   final int? wakeAtMs;
 }
+
+/// The JSON forms of the events that the library has returned.
+final _forms = Expando<JsonObject>();
+
+RunEvent _event(JsonObject json) {
+  final event = RunEvent.fromJson(json);
+  _forms[event] = json;
+  return event;
+}
+
+/// Returns an event in the library's JSON form, for backends that pass it on, and for a `ChatReducer`.
+JsonObject jsonOf(RunEvent event) => switch (event) {
+      WarningEvent(:final message) => {'type': 'warning', 'message': message},
+      _ => _forms[event] ?? const {},
+    };
 
 /// Why a tool failed.
 enum ToolFailureKind { error, panicked, timedOut }

@@ -52,7 +52,7 @@ final class _Shared {
   /// Where the conversations of a store are kept.
   _Place place(Store? store) => store == null
       ? _memory
-      : _stores[store] ??= _Place(Durable(store, Agent._newId(), _stored, waits: waitForStore));
+      : _stores[store] ??= _Place(Durable(store, newId(), _stored, waits: waitForStore));
 
   /// The conversation of this key: the same as long as it is in use.
   _Thread thread(ThreadKey key, Store? store, {List<JsonObject> messages = const [], Object? state}) {
@@ -64,7 +64,7 @@ final class _Shared {
   }
 
   /// A conversation of one turn, which nothing finds.
-  _Thread once() => _Thread(ThreadKey(Agent._newId()), null, null, const [], const <String, Object?>{});
+  _Thread once() => _Thread(ThreadKey(newId()), null, null, const [], const <String, Object?>{});
 
   void tellAll(Outputs Function(RunMachine machine) input) {
     for (final turn in turns.toList()) {

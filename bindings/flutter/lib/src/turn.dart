@@ -197,7 +197,7 @@ final class Turn<T> {
   /// Sends a message during the turn, without stopping it. Returns the message's id: `SteeringTaken` reports that it is
   /// in the conversation, `SteeringRefused` returns it.
   String steer(String text, {List<Object> parts = const []}) {
-    final id = '${Agent._newId()}-user';
+    final id = '${newId()}-user';
     steerMessage({'id': id, 'role': 'user', 'content': contentOf(text, parts)});
     return id;
   }
