@@ -5,7 +5,7 @@ import { IndexedDbStore } from "../../../target/package/web/indexed-db.js";
 import { type ChatPart, ChatSession, useStepwellChat } from "../../../target/package/web/react.js";
 import { play, type Played } from "../../../target/package/web/testing.js";
 import { z } from "zod";
-import init, { Agent, agUi, conversationOf, openai, RunMachine, RunRegistry, StepwellError, tool, type AssistantMessage, type DeepPartial, type Effect, type ErrorKind, type Message, type Output, type Outputs, type RunConfig, type RunSource, type StandardSchema, type Store, type Tool, type ToolContext, type Trimmer, type TurnResult } from "../../../target/package/web/index.js";
+import init, { Agent, agUi, conversationOf, openai, RunMachine, RunRegistry, StepwellError, tool, type AssistantMessage, type DeepPartial, type Effect, type ErrorKind, type Message, type Output, type Outputs, type Pending, type RunConfig, type RunSource, type StandardSchema, type Store, type Tool, type ToolContext, type Trimmer, type TurnResult } from "../../../target/package/web/index.js";
 
 async function answer(text: string, show: (piece: string) => void): Promise<string> {
   await init();
@@ -190,4 +190,21 @@ async function chats(agent: Agent<{ city: string }, { user: string }>): Promise<
   // @ts-expect-error The answer has no such field.
   result?.output.country;
   return result?.output.city ?? texts.join();
+}
+
+/** Replies to what waits, of a conversation in any page. */
+export async function replies(agent: Agent<string, { user: string }>): Promise<void> {
+  const talk = agent.conversation("talk", { deps: { user: "Ada" }, whenBusy: "steer" });
+  for (const { id, kind, arguments: given, deadline = Infinity } of await talk.pending()) {
+    const isLate: boolean = deadline < Date.now();
+    if (kind === "question") await talk.answer(id, "yes");
+    else if (kind === "result") await talk.resolveCall(id, { status: "delivered" });
+    else await (isLate ? talk.deny(id, "too late") : talk.approve(id, { ...given, checked: true }));
+  }
+  const turn = talk.stream("Hello", { deps: { user: "Ada" }, approver: null });
+  const waits: readonly Pending[] = turn.pending;
+  // @ts-expect-error There is no kind of this name.
+  waits.some(({ kind }) => kind === "interrupt");
+  // @ts-expect-error The tools want a user.
+  agent.conversation("talk", { deps: { user: 7 } });
 }
