@@ -151,9 +151,9 @@ pub use runtime::shutdown;
 pub use serve::{AgUiEvents, AgUiServer, RunLimits, ServedReply, ServedRequest};
 #[cfg(feature = "uniffi")]
 pub use session::{
-    ActivityView, ChatConnection, ChatMessage, ChatPart, ChatPending, ChatPendingKind, ChatProblem,
-    ChatReducer, ChatRole, ChatState, ChatStatus, ChatUpdate, MessageView, Role, SessionView,
-    ToolCard, ToolCardProgress, ToolExecution, TurnView, conversation_of, session_view,
+    ActivityView, ChatConnection, ChatMessage, ChatPart, ChatProblem, ChatReducer, ChatRole,
+    ChatState, ChatStatus, ChatUpdate, MessageView, Role, SessionView, ToolCard, ToolCardProgress,
+    ToolExecution, TurnView, conversation_of, session_view,
 };
 pub use session::{TurnBlock, TurnRecord, read_run_event};
 #[cfg(feature = "agent")]

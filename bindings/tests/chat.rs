@@ -3,14 +3,12 @@
 
 use serde_json::{Value, json};
 use stepwell_core::event::{Event as AgUi, Interrupt, Message};
-use stepwell_core::run::{Outcome, Question, RunEvent, ToolCallUpdate, ToolProgress};
+use stepwell_core::run::{Outcome, RunEvent, ToolCallUpdate, ToolProgress};
 use stepwell_core::session::{self, ViewOptions};
 use stepwell_core::tool::ToolFailure;
 use stepwell_core::transcript::ToolCallStatus;
 use stepwell_core::{CallKey, Timestamp};
-use stepwell_ffi::{
-    ChatPart, ChatPendingKind, ChatReducer, ChatRole, ChatStatus, Event, JsonValue,
-};
+use stepwell_ffi::{ChatPart, ChatReducer, ChatRole, ChatStatus, Event, JsonValue, PendingKind};
 
 const CALL: CallKey = CallKey { hop: 0, index: 0 };
 const NOW: Timestamp = Timestamp(1_000);
@@ -27,6 +25,17 @@ fn update(status: ToolCallStatus) -> RunEvent {
         status,
         result: (status == ToolCallStatus::Failed).then(|| Err(ToolFailure::error("no money"))),
     })
+}
+
+/// The approval that the call waits for.
+fn waits() -> RunEvent {
+    let pending = json!([{
+        "id": "c", "kind": "approval", "toolCallId": "c", "tool": "pay", "arguments": { "sum": 1 }, "schema": {},
+        "deadline": 7,
+    }]);
+    RunEvent::Pending {
+        pending: serde_json::from_value(pending).unwrap(),
+    }
 }
 
 /// A turn with everything that a screen shows of it.
@@ -51,6 +60,7 @@ fn events() -> Vec<RunEvent> {
         ag_ui(json!({ "type": "TOOL_CALL_ARGS", "toolCallId": "c", "delta": "1}" })),
         ag_ui(json!({ "type": "TOOL_CALL_END", "toolCallId": "c" })),
         update(ToolCallStatus::AwaitingApproval),
+        waits(),
         update(ToolCallStatus::Executing),
         RunEvent::ToolProgress(ToolProgress {
             call: CALL,
@@ -112,17 +122,14 @@ fn typed_events_give_the_state_of_the_core() {
 fn a_screen_has_typed_parts() {
     let (typed, _) = begun();
     let mut events = events();
-    let later = events.split_off(13);
+    let later = events.split_off(14);
     for event in events {
         typed.apply(vec![event.into()], NOW.into()).unwrap();
     }
     let state = typed.state();
     assert_eq!(state.status, ChatStatus::WaitingForUser);
-    assert!(matches!(
-        state.pending[0].kind,
-        ChatPendingKind::Approval { schema: None }
-    ));
-    assert_eq!(state.pending[0].id, "approve:0:0");
+    assert_eq!(state.pending[0].kind, PendingKind::Approval);
+    assert_eq!(state.pending[0].id, "c");
     let [user, assistant] = &state.messages[..] else {
         panic!("{state:?}");
     };
@@ -151,11 +158,6 @@ fn a_screen_has_typed_parts() {
 #[test]
 fn what_events_do_not_report_is_noted() {
     let (typed, _) = begun();
-    let question = Question::yes_or_no("Sure?").into();
-    typed.ask(CALL.into(), "c".to_owned(), 0, question).unwrap();
-    assert_eq!(typed.state().pending[0].id, "ask:0:0:0");
-    typed.settle("ask:0:0:0".to_owned());
-    assert!(typed.state().pending.is_empty());
     let usage = stepwell_ffi::TokenUsage {
         input_tokens: Some(7),
         cost: Some(0.5),

@@ -4,10 +4,10 @@ use crate::refused::Refused;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use stepwell_core::event::{Message, TokenUsage};
-use stepwell_core::run::{ErrorKind, Question, TurnStatus};
+use stepwell_core::run::{ErrorKind, TurnStatus};
 use stepwell_core::session::{ChatProblem, ChatReducer, Turn, TurnTree, ViewOptions};
 use stepwell_core::tool::{Tool, ToolRegistry};
-use stepwell_core::{CallKey, RunId, Timestamp, ToolCallId};
+use stepwell_core::{RunId, Timestamp};
 use stepwell_ffi::{ToolDefinition, TurnRecord, read_run_event};
 
 /// The contents of a chat screen, built from stored turns, the actions of the app and the events of its turns.
@@ -45,15 +45,6 @@ enum Call {
     Resume {},
     Steer {
         message: Message,
-    },
-    Ask {
-        call: CallKey,
-        tool_call_id: ToolCallId,
-        number: u32,
-        question: Question,
-    },
-    Settle {
-        id: String,
     },
     Apply {
         events: Vec<Value>,
@@ -110,8 +101,7 @@ impl Chat {
     /// Handles an action of the app, `{"chat": NAME, …}`, and returns `{"answer": …}`. `now_ms` is the time in
     /// milliseconds since the epoch.
     ///
-    /// - `begin` (`turn`, `message`), `resume`, `steer` (`message`), `ask` (`call`, `toolCallId`, `number`, `question`),
-    ///   `settle` (`id`), `apply` (`events`), `setUsage` (`usage`) and `end` (`problem`, for a host that has no
+    /// - `begin` (`turn`, `message`), `resume`, `steer` (`message`), `apply` (`events`), `setUsage` (`usage`) and `end` (`problem`, for a host that has no
     ///   `completed` event) are those of `ChatReducer` in the other bindings; their answer is `null`;
     /// - `update` answers with the changes since the last update, or with `null` if nothing changed;
     /// - `state` answers with the complete state, `digest` with its digest.
@@ -127,13 +117,6 @@ impl Chat {
             Call::Begin { turn, message } => chat.begin(turn, None, message, now),
             Call::Resume {} => chat.resume(),
             Call::Steer { message } => chat.steer(message),
-            Call::Ask {
-                call,
-                tool_call_id,
-                number,
-                question,
-            } => chat.ask(call, &tool_call_id, number, question),
-            Call::Settle { id } => chat.settle(&id),
             Call::Apply { events } => {
                 for event in events {
                     let event = read_run_event(event);
@@ -224,28 +207,18 @@ mod tests {
     }
 
     #[test]
-    fn the_schema_of_a_tool_is_that_of_its_approval() {
-        let schema = json!({ "type": "object", "properties": { "sum": { "type": "number" } } });
-        let tools = json!([{ "name": "pay", "description": "Pays.", "parameters": schema }]);
-        let mut chat = Chat::make(&json!({ "tools": tools }).to_string()).unwrap();
+    fn what_waits_is_that_of_the_event() {
+        let mut chat = Chat::make("{}").unwrap();
         call(&mut chat, &json!({ "chat": "begin", "turn": "run-1" }));
-        let events = json!([
-            { "type": "TOOL_CALL_START", "toolCallId": "c", "toolCallName": "pay" },
-            { "type": "TOOL_CALL_ARGS", "toolCallId": "c", "delta": "{\"sum\":1}" },
-            { "type": "TOOL_CALL_END", "toolCallId": "c" },
-            {
-                "type": "toolCallUpdate", "call": { "hop": 0, "index": 0 }, "toolCallId": "c", "name": "pay",
-                "status": "awaitingApproval",
-            },
-        ]);
+        let waits = json!([{
+            "id": "c/0", "kind": "question", "toolCallId": "c", "tool": "pay", "arguments": { "sum": 1 },
+            "message": "How?", "schema": { "type": "string" }, "deadline": 7,
+        }]);
+        let events = json!([{ "type": "pending", "pending": waits }]);
         call(&mut chat, &json!({ "chat": "apply", "events": events }));
         let state = call(&mut chat, &json!({ "chat": "state" }));
-        let pending = &state["answer"]["pending"][0];
-        assert_eq!(
-            pending["kind"],
-            json!({ "type": "approval", "schema": schema })
-        );
-        assert_eq!(pending["arguments"], json!({ "sum": 1 }));
+        assert_eq!(state["answer"]["pending"], waits);
+        assert_eq!(state["answer"]["status"], "waitingForUser");
     }
 
     #[test]

@@ -3,12 +3,12 @@
 use serde_json::{Value, json};
 use stepwell_core::event::{Event, Interrupt, Message};
 use stepwell_core::run::{
-    ErrorKind, Outcome, Question, RunEvent, ToolCallUpdate, ToolPartialResult, ToolProgress,
+    ErrorKind, Outcome, PendingKind, RunEvent, ToolCallUpdate, ToolPartialResult, ToolProgress,
     TurnStatus,
 };
 use stepwell_core::session::{
-    ChatConnection, ChatPart, ChatPendingKind, ChatProblem, ChatReducer, ChatRole, ChatStatus,
-    ToolCard, ToolCardProgress, ViewOptions,
+    ChatConnection, ChatPart, ChatProblem, ChatReducer, ChatRole, ChatStatus, ToolCard,
+    ToolCardProgress, ViewOptions,
 };
 use stepwell_core::tool::{Tool, ToolRegistry, ToolResult};
 use stepwell_core::transcript::ToolCallStatus;
@@ -238,43 +238,34 @@ fn a_card_shows_progress_until_the_result() {
     );
 }
 
-#[test]
-fn an_approval_waits_until_the_call_runs() {
-    let mut chat = begun();
-    complete_call(&mut chat);
-    update(&mut chat, ToolCallStatus::AwaitingApproval, None);
-    let state = chat.state();
-    assert_eq!(state.status, ChatStatus::WaitingForUser);
-    let pending = &state.pending[0];
-    assert_eq!(pending.id, "approve:0:0");
-    assert_eq!(pending.arguments, Some(json!({"city": "Oslo"})));
-    let ChatPendingKind::Approval {
-        schema: Some(schema),
-    } = &pending.kind
-    else {
-        panic!("{pending:?}");
-    };
-    assert_eq!(schema["properties"]["city"]["type"], "string");
-    update(&mut chat, ToolCallStatus::Executing, None);
-    assert_eq!(chat.state().pending, []);
-    assert_eq!(chat.state().status, ChatStatus::Streaming);
+/// Something of the call that waits.
+fn waits(kind: &str) -> RunEvent {
+    let pending = json!([{
+        "id": "call-1",
+        "kind": kind,
+        "toolCallId": "call-1",
+        "tool": "weather",
+        "arguments": { "city": "Oslo" },
+    }]);
+    RunEvent::Pending {
+        pending: serde_json::from_value(pending).expect("it is what waits"),
+    }
 }
 
 #[test]
-fn a_question_waits_until_it_is_answered_or_its_call_is_over() {
-    for is_answered in [true, false] {
+fn what_waits_for_the_user_is_shown_until_nothing_waits() {
+    for kind in ["approval", "question"] {
         let mut chat = begun();
         complete_call(&mut chat);
-        update(&mut chat, ToolCallStatus::Executing, None);
-        chat.ask(CALL, &"call-1".into(), 0, Question::text("Which one?"));
-        assert_eq!(chat.state().status, ChatStatus::WaitingForUser);
-        assert_eq!(chat.state().pending[0].id, "ask:0:0:0");
-        if is_answered {
-            chat.settle("ask:0:0:0");
-        } else {
-            update(&mut chat, ToolCallStatus::Completed, Some(Ok("x".into())));
-        }
+        update(&mut chat, ToolCallStatus::AwaitingApproval, None);
+        chat.apply(&waits(kind), Timestamp(2_000));
+        let state = chat.state();
+        assert_eq!(state.status, ChatStatus::WaitingForUser);
+        assert_eq!(state.pending[0].arguments, json!({"city": "Oslo"}));
+        let nothing = RunEvent::Pending { pending: vec![] };
+        chat.apply(&nothing, Timestamp(2_000));
         assert_eq!(chat.state().pending, []);
+        assert_eq!(chat.state().status, ChatStatus::Streaming);
     }
 }
 
@@ -283,9 +274,9 @@ fn a_deferred_call_waits_without_the_user() {
     let mut chat = begun();
     complete_call(&mut chat);
     update(&mut chat, ToolCallStatus::Deferred, None);
+    chat.apply(&waits("result"), Timestamp(2_000));
     let state = chat.state();
-    assert_eq!(state.pending[0].kind, ChatPendingKind::Result);
-    assert_eq!(state.pending[0].id, "tool:0:0");
+    assert_eq!(state.pending[0].kind, PendingKind::Result);
     assert_eq!(state.status, ChatStatus::Streaming);
 }
 
@@ -302,13 +293,13 @@ fn the_interrupts_of_an_agent_wait_until_it_continues() {
     chat.apply(&RunEvent::Interrupted { interrupts }, Timestamp(2_000));
     let state = chat.state();
     assert_eq!(state.status, ChatStatus::WaitingForUser);
-    assert_eq!(state.pending.len(), 64);
+    assert_eq!(state.interrupts.len(), 64);
     let next = RunEvent::HopStarted {
         hop: 1,
         run_id: "run-2".into(),
     };
     chat.apply(&next, Timestamp(3_000));
-    assert_eq!(chat.state().pending, []);
+    assert_eq!(chat.state().interrupts, []);
 }
 
 #[test]
@@ -403,6 +394,7 @@ fn the_state_has_its_form_in_json() {
     text(&mut chat, "m-1", "Let me look.");
     complete_call(&mut chat);
     update(&mut chat, ToolCallStatus::AwaitingApproval, None);
+    chat.apply(&waits("approval"), Timestamp(2_000));
     let state = json!(chat.state());
     assert_eq!(state["status"], "waitingForUser");
     assert_eq!(state["connection"], json!({"state": "idle"}));
@@ -421,5 +413,5 @@ fn the_state_has_its_form_in_json() {
         ])
     );
     assert_eq!(state["pending"][0]["toolCallId"], "call-1");
-    assert_eq!(state["pending"][0]["kind"]["type"], "approval");
+    assert_eq!(state["pending"][0]["kind"], "approval");
 }

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use stepwell_core::event::{Event, Interrupt, Message, MessageContent};
-use stepwell_core::run::{RunEvent, ToolCallUpdate, ToolPartialResult, ToolProgress};
+use stepwell_core::run::{Pending, RunEvent, ToolCallUpdate, ToolPartialResult, ToolProgress};
 use stepwell_core::tool::{ToolFailure, ToolOutput};
 use stepwell_core::{CallKey, MessageId, RunId, ToolCallId};
 
@@ -32,6 +32,9 @@ enum TurnEvent {
         attempt: u32,
         delay_ms: u64,
         reason: String,
+    },
+    Pending {
+        pending: Vec<Pending>,
     },
     Interrupted {
         interrupts: Vec<Interrupt>,
@@ -135,6 +138,7 @@ impl TurnEvent {
                 delay_ms,
                 reason,
             },
+            Self::Pending { pending } => RunEvent::Pending { pending },
             Self::Interrupted { interrupts } => RunEvent::Interrupted { interrupts },
             Self::Completed { outcome } => RunEvent::Completed(outcome.into()),
             Self::SteeringTaken { message_id, hop } => RunEvent::SteeringTaken { message_id, hop },

@@ -1,9 +1,11 @@
 //! The state of a chat screen, as other languages have it.
 
+use crate::event::Interrupt;
 use crate::event::ToolCallStatus;
 use crate::json_value::JsonValue;
 use crate::media::ContentPart;
 use crate::outcome::{ErrorKind, TokenUsage};
+use crate::pending::Pending;
 use crate::time::Timestamp;
 use stepwell_mirror::mirror;
 
@@ -31,14 +33,6 @@ mirror! {
     #[derive(Clone, Debug, PartialEq, Eq, uniffi::Record)]
     #[mirror(stepwell_core::session::ChatProblem)]
     pub struct ChatProblem;
-
-    #[derive(Clone, Debug, PartialEq, uniffi::Record)]
-    #[mirror(stepwell_core::session::ChatPending)]
-    pub struct ChatPending;
-
-    #[derive(Clone, Debug, PartialEq, uniffi::Enum)]
-    #[mirror(stepwell_core::session::ChatPendingKind)]
-    pub enum ChatPendingKind;
 
     #[derive(Clone, Debug, PartialEq, uniffi::Record)]
     #[mirror(stepwell_core::session::ChatMessage)]

@@ -1,10 +1,9 @@
 use super::{ChatState, ChatUpdate, read_run_event};
-use crate::effect::{CallKey, TurnStatus};
+use crate::effect::TurnStatus;
 use crate::error::StepwellError;
 use crate::event::{Event, event_to_json};
 use crate::json_value::JsonValue;
 use crate::outcome::{Outcome, TokenUsage};
-use crate::question::Question;
 use crate::session::TurnRecord;
 use crate::session::view::{of_records, path_of};
 use crate::time::Timestamp;
@@ -67,28 +66,6 @@ impl ChatReducer {
     pub fn steer(&self, message: JsonValue) -> Result<(), StepwellError> {
         self.chat().steer(read("the message", &message)?);
         Ok(())
-    }
-
-    /// Notes that a running tool asks the user: its question with this number, counted from 0.
-    pub fn ask(
-        &self,
-        call: CallKey,
-        tool_call_id: String,
-        number: u32,
-        question: Question,
-    ) -> Result<(), StepwellError> {
-        let id = tool_call_id.into();
-        let question = stepwell_core::run::Question {
-            schema: read("the schema of the question", &question.schema)?,
-            message: question.message,
-        };
-        self.chat().ask(call.into(), &id, number, question);
-        Ok(())
-    }
-
-    /// Notes that the user answered what waits under this id, or that nothing waits for the answer any more.
-    pub fn settle(&self, id: String) {
-        self.chat().settle(&id);
     }
 
     /// Applies events of the turn under way, in order.

@@ -1,13 +1,12 @@
 //! The events of a turn.
 
 use super::reducer::{ChatReducer, Staleness};
-use super::{ChatConnection, ChatPending, ChatPendingKind, ToolCardProgress};
+use super::{ChatConnection, ToolCardProgress};
 use crate::event::{Event, EventRef, Interrupt, Message, REPLACED, ToolMessage};
-use crate::run::{EffectId, RunEvent, ToolCallUpdate, ToolProgress};
+use crate::run::{RunEvent, ToolCallUpdate, ToolProgress};
 use crate::tool::one_line;
-use crate::transcript::{Applied, Item, ToolCallStatus};
+use crate::transcript::{Applied, Item};
 use crate::{MessageId, Timestamp, ToolCallId};
-use serde_json::Value;
 
 /// The maximum number of characters of a progress message.
 const MAX_PROGRESS_CHARS: usize = 200;
@@ -34,13 +33,13 @@ impl ChatReducer {
                     update.result.as_ref(),
                     now,
                 );
-                self.note_waiting(update);
+                self.note_progress_of(update);
                 self.mark(owner);
             }
             RunEvent::HopStarted { hop, run_id } => {
                 self.run_id = run_id.clone();
                 self.view.transcript.begin_hop(*hop);
-                self.remove_pending(is_interrupt);
+                self.remove_interrupts();
                 self.connect(ChatConnection::Connecting);
             }
             RunEvent::SteeringTaken { message_id, .. } => {
@@ -72,6 +71,10 @@ impl ChatReducer {
                 until: Timestamp(now.0.saturating_add(*up_to_ms)),
             }),
             RunEvent::StreamResumed { .. } => self.connect(ChatConnection::Resuming),
+            RunEvent::Pending { pending } => {
+                self.chat.pending.clone_from(pending);
+                self.is_touched = true;
+            }
             RunEvent::Interrupted { interrupts } => self.interrupt(interrupts),
             RunEvent::ToolProgress(progress) => self.note_progress(progress),
             RunEvent::ToolPartialResult(partial) => {
@@ -87,7 +90,7 @@ impl ChatReducer {
     fn apply_ag_ui(&mut self, event: &Event, now: Timestamp) {
         if self.chat.connection != ChatConnection::Streaming {
             self.connect(ChatConnection::Streaming);
-            self.remove_pending(is_interrupt);
+            self.remove_interrupts();
         }
         self.has_answer = true;
         if let Event::ToolCallStart(event) = event {
@@ -183,57 +186,26 @@ impl ChatReducer {
         self.mark(self.view.transcript.owner(call).cloned());
     }
 
-    /// Notes that a call waits for the user or for its result, or does not wait any more.
-    fn note_waiting(&mut self, update: &ToolCallUpdate) {
-        let id = &update.tool_call_id;
-        let is_final = update.status.is_final();
-        self.remove_pending(|pending| {
-            let is_question = matches!(pending.kind, ChatPendingKind::Question { .. });
-            pending.tool_call_id.as_ref() == Some(id) && (is_final || !is_question)
-        });
-        if is_final {
-            self.overlays.remove(id);
+    /// Notes that a call has moved on.
+    fn note_progress_of(&mut self, update: &ToolCallUpdate) {
+        if update.status.is_final() {
+            self.overlays.remove(&update.tool_call_id);
         } else {
             self.connect(ChatConnection::Idle);
             self.has_answer = true;
         }
-        let (effect, kind) = match update.status {
-            ToolCallStatus::AwaitingApproval => {
-                let tool = self.options.tools.get(&update.name);
-                let schema = tool.and_then(|tool| tool.definition.parameters.clone());
-                let kind = ChatPendingKind::Approval { schema };
-                (EffectId::Approve(update.call), kind)
-            }
-            ToolCallStatus::Deferred => (EffectId::Tool(update.call), ChatPendingKind::Result),
-            _ => return,
-        };
-        self.add_pending(effect.to_string(), id, kind);
     }
 
     fn interrupt(&mut self, interrupts: &[Interrupt]) {
         self.connect(ChatConnection::Idle);
-        self.remove_pending(is_interrupt);
-        for interrupt in interrupts.iter().take(MAX_INTERRUPTS) {
-            let schema = interrupt.response_schema.clone();
-            let kind = ChatPendingKind::Interrupt {
-                reason: interrupt.reason.clone(),
-                message: interrupt.message.clone(),
-                schema: schema.map(|schema| Value::Object(schema.into_iter().collect())),
-                expires_at: interrupt.expires_at.clone(),
-            };
-            match &interrupt.tool_call_id {
-                Some(call) => self.add_pending(interrupt.id.clone(), call, kind),
-                None => self.chat.pending.push(ChatPending {
-                    id: interrupt.id.clone(),
-                    tool_call_id: None,
-                    tool: None,
-                    label: None,
-                    arguments: None,
-                    kind,
-                }),
-            }
-        }
+        let shown = interrupts.iter().take(MAX_INTERRUPTS).cloned();
+        self.chat.interrupts = shown.collect();
         self.is_touched = true;
+    }
+
+    fn remove_interrupts(&mut self) {
+        self.is_touched |= !self.chat.interrupts.is_empty();
+        self.chat.interrupts.clear();
     }
 
     fn note_progress(&mut self, progress: &ToolProgress) {
@@ -265,8 +237,4 @@ impl ChatReducer {
                 ..ToolMessage::default()
             }));
     }
-}
-
-fn is_interrupt(pending: &ChatPending) -> bool {
-    matches!(pending.kind, ChatPendingKind::Interrupt { .. })
 }

@@ -6,14 +6,12 @@ mod build;
 mod layout;
 mod media;
 mod message;
-mod pending;
 mod problem;
 mod reducer;
 mod state;
 mod update;
 
 pub use message::{ChatMessage, ChatPart, ChatRole, ToolCard, ToolCardProgress};
-pub use pending::{ChatPending, ChatPendingKind};
 pub use problem::ChatProblem;
 pub use reducer::ChatReducer;
 pub use state::{ChatConnection, ChatState, ChatStatus};

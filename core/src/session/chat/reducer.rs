@@ -1,19 +1,16 @@
 use super::layout::Layout;
-use super::{
-    ChatConnection, ChatPending, ChatPendingKind, ChatProblem, ChatState, ChatStatus, ChatUpdate,
-    ToolCardProgress,
-};
+use super::{ChatConnection, ChatProblem, ChatState, ChatStatus, ChatUpdate, ToolCardProgress};
 use crate::event::{Message, MessageContent, TokenUsage};
 use crate::run::{
-    EffectId, Outcome, Problem, Question, SessionError, StoredTurn as Turn, TurnStatus,
+    Outcome, Pending, PendingKind, Problem, SessionError, StoredTurn as Turn, TurnStatus,
     usage_of_turn,
 };
+use crate::session::pending;
 use crate::session::view::{TurnView, ViewOptions};
 use crate::session::view_state::{TurnState, ViewState};
 use crate::tool::PartialArguments;
 use crate::transcript::Transcript;
-use crate::{CallKey, MessageId, RunId, Timestamp, ToolCallId};
-use serde_json::Value;
+use crate::{MessageId, RunId, Timestamp, ToolCallId};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Builds a [`ChatState`] from stored turns, the actions of the app, and the events of the turn under way. The host
@@ -122,6 +119,7 @@ impl ChatReducer {
         let mut chat = Self::with_view(view, options);
         if let Some(turn) = last {
             chat.chat.usage = usage_of_turn(turn);
+            chat.chat.pending = pending(turn);
             let problem = turn.outcome.as_ref().and_then(Outcome::problem);
             chat.chat.problem = problem.and_then(|problem| ChatProblem::from(problem).shown());
         }
@@ -203,6 +201,7 @@ impl ChatReducer {
         self.has_answer = false;
         self.chat.problem = None;
         self.chat.pending.clear();
+        self.chat.interrupts.clear();
         self.chat.connection = connection;
         self.is_touched = true;
     }
@@ -211,26 +210,6 @@ impl ChatReducer {
     /// the turn takes it.
     pub fn steer(&mut self, message: Message) {
         self.typed.push(message);
-    }
-
-    /// Notes that a running tool asks the user: its question with this number, counted from 0. Events do not report
-    /// questions.
-    pub fn ask(
-        &mut self,
-        call: CallKey,
-        tool_call_id: &ToolCallId,
-        number: u32,
-        question: Question,
-    ) {
-        let id = EffectId::Ask { call, number }.to_string();
-        let Question { message, schema } = question;
-        let kind = ChatPendingKind::Question { message, schema };
-        self.add_pending(id, tool_call_id, kind);
-    }
-
-    /// Notes that the user answered what waits under this id, or that nothing waits for the answer any more.
-    pub fn settle(&mut self, id: &str) {
-        self.remove_pending(|pending| pending.id == id);
     }
 
     /// Notes the usage of the turn so far. Events do not report the usage.
@@ -252,6 +231,7 @@ impl ChatReducer {
         self.overlays.clear();
         self.typed.clear();
         self.chat.pending.clear();
+        self.chat.interrupts.clear();
         self.chat.connection = ChatConnection::Idle;
         self.chat.problem = problem.and_then(ChatProblem::shown);
         self.is_rebuilt = true;
@@ -309,6 +289,7 @@ impl ChatReducer {
             connection: self.chat.connection.clone(),
             problem: self.chat.problem.clone(),
             pending: self.chat.pending.clone(),
+            interrupts: self.chat.interrupts.clone(),
             usage: self.chat.usage.clone(),
             omitted_messages: self.chat.omitted_messages,
             messages,
@@ -317,11 +298,12 @@ impl ChatReducer {
     }
 
     fn status(&self) -> ChatStatus {
-        let needs_user = |pending: &ChatPending| pending.kind.needs_user();
+        let asks = |pending: &Pending| pending.kind != PendingKind::Result;
+        let waits_for_user = self.chat.pending.iter().any(asks) || !self.chat.interrupts.is_empty();
         match (self.is_busy, &self.chat.problem) {
             (false, None) => ChatStatus::Ready,
             (false, Some(_)) => ChatStatus::Error,
-            (true, _) if self.chat.pending.iter().any(needs_user) => ChatStatus::WaitingForUser,
+            (true, _) if waits_for_user => ChatStatus::WaitingForUser,
             (true, _) if self.has_answer => ChatStatus::Streaming,
             (true, _) => ChatStatus::Submitted,
         }
@@ -331,36 +313,5 @@ impl ChatReducer {
     pub(super) fn live_turn(&self) -> Option<&RunId> {
         let turn = self.view.turns.last().filter(|_| self.is_busy);
         turn.map(|turn| &turn.view.id)
-    }
-
-    pub(super) fn add_pending(
-        &mut self,
-        id: String,
-        tool_call_id: &ToolCallId,
-        kind: ChatPendingKind,
-    ) {
-        self.remove_pending(|pending| pending.id == id);
-        let call = self.view.transcript.call_of_history(tool_call_id);
-        let function = call.map(|(_, call)| &call.function);
-        let tools = &self.options.tools;
-        let arguments = function.map(|function| {
-            let parsed = tools.parse(&function.name, &function.arguments);
-            parsed.unwrap_or_else(|_| Value::String(function.arguments.clone()))
-        });
-        self.chat.pending.push(ChatPending {
-            id,
-            tool_call_id: Some(tool_call_id.clone()),
-            tool: function.map(|function| function.name.clone()),
-            label: function.map(|function| tools.label(&function.name, &function.arguments)),
-            arguments,
-            kind,
-        });
-        self.is_touched = true;
-    }
-
-    pub(super) fn remove_pending(&mut self, is_over: impl Fn(&ChatPending) -> bool) {
-        let before = self.chat.pending.len();
-        self.chat.pending.retain(|pending| !is_over(pending));
-        self.is_touched |= self.chat.pending.len() != before;
     }
 }

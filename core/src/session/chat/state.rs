@@ -1,7 +1,8 @@
-use super::{ChatMessage, ChatPending, ChatProblem};
+use super::{ChatMessage, ChatProblem};
 use crate::Timestamp;
-use crate::event::TokenUsage;
+use crate::event::{Interrupt, TokenUsage};
 use crate::journal::Digest;
+use crate::run::Pending;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -22,8 +23,10 @@ pub struct ChatState {
     /// The reason why the last turn failed. A new turn clears the problem, and a cancelled turn has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<ChatProblem>,
-    /// What waits for the user or for a deferred result, the oldest first.
-    pub pending: Vec<ChatPending>,
+    /// What waits for the user or for a deferred result, in the order of the calls.
+    pub pending: Vec<Pending>,
+    /// The questions of an AG-UI agent, which are answered all at once.
+    pub interrupts: Vec<Interrupt>,
     /// The usage of the last turn so far, as far as the host reports it.
     pub usage: TokenUsage,
     /// The number of earlier messages that `messages` leaves out, because there are too many to show.

@@ -1,6 +1,7 @@
-use super::{ChatConnection, ChatMessage, ChatPending, ChatProblem, ChatStatus};
+use super::{ChatConnection, ChatMessage, ChatProblem, ChatStatus};
 use crate::MessageId;
-use crate::event::TokenUsage;
+use crate::event::{Interrupt, TokenUsage};
+use crate::run::Pending;
 use serde::Serialize;
 
 /// The changes of a [`ChatState`](super::ChatState) since the previous update: everything but the messages in full, and
@@ -21,8 +22,10 @@ pub struct ChatUpdate {
     /// The reason why the last turn failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<ChatProblem>,
-    /// What waits for the user or for a deferred result, the oldest first.
-    pub pending: Vec<ChatPending>,
+    /// What waits for the user or for a deferred result, in the order of the calls.
+    pub pending: Vec<Pending>,
+    /// The questions of an AG-UI agent, which are answered all at once.
+    pub interrupts: Vec<Interrupt>,
     /// The usage of the last turn so far, as far as the host reports it.
     pub usage: TokenUsage,
     /// The number of earlier messages that the state leaves out.

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use stepwell_core::event::Message;
-use stepwell_core::run::{Effect, EffectId, Input, Output, RunMachine};
+use stepwell_core::run::{Input, Output, RunMachine};
 use stepwell_core::session::{ChatPart, ChatReducer, ChatRole, ChatState, ViewOptions};
 use stepwell_core::{RunId, Timestamp};
 
@@ -14,7 +14,6 @@ pub(super) enum Action {
         message: Option<Message>,
     },
     Steer(Message),
-    Settle(EffectId),
     Other,
 }
 
@@ -26,7 +25,6 @@ impl Action {
                 message: start.message.clone(),
             },
             Input::Steer(message) => Self::Steer((**message).clone()),
-            Input::UserAnswered { effect, .. } => Self::Settle(*effect),
             _ => Self::Other,
         }
     }
@@ -46,7 +44,6 @@ impl Screen {
         match action {
             Action::Begin { turn, message } => self.0.begin(turn, None, message, now),
             Action::Steer(message) => self.0.steer(message),
-            Action::Settle(effect) => self.0.settle(&effect.to_string()),
             Action::Other => {}
         }
     }
@@ -57,22 +54,8 @@ impl Screen {
     }
 
     pub(super) fn take(&mut self, output: &Output, now: Timestamp) {
-        match output {
-            Output::Event(event) => self.0.apply(event, now),
-            Output::Effect(
-                EffectId::Ask { call, number },
-                Effect::AskUser {
-                    invocation,
-                    question,
-                },
-            ) => {
-                let id = &invocation.tool_call_id;
-                self.0.ask(*call, id, *number, question.clone());
-            }
-            Output::Effect(id @ EffectId::Ask { .. }, Effect::CancelTool) => {
-                self.0.settle(&id.to_string());
-            }
-            _ => {}
+        if let Output::Event(event) = output {
+            self.0.apply(event, now);
         }
     }
 
@@ -82,7 +65,9 @@ impl Screen {
         chat.set_usage(run.usage());
         let state = chat.state();
         let mut shown = json!({ "status": state.status });
-        let pending: Vec<_> = state.pending.iter().map(|pending| &pending.id).collect();
+        let pending = state.pending.iter().map(|pending| &pending.id);
+        let interrupts = state.interrupts.iter().map(|interrupt| &interrupt.id);
+        let pending: Vec<_> = pending.chain(interrupts).collect();
         if !pending.is_empty() {
             shown["pending"] = json!(pending);
         }
