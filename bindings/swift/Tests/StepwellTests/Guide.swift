@@ -120,11 +120,11 @@ enum Shown {
         }
     }
 
-    static func keeping(file: String, weather: AgentTool, show: (Event) -> Void) async throws {
+    static func keeping(file: String, weather: AgentTool, show: (Update) -> Void) async throws {
         let store = try await SessionStore.openSqlite(path: file)
         let agent = Agent(model: .openAI("gpt-4o-mini"), tools: [weather], store: store)
         for recovered in try await agent.recover() {
-            if let turn = recovered.turn { for try await event in turn { show(event) } }
+            if let turn = recovered.turn { for try await update in turn { show(update) } }
         }
         let garden = try agent.conversation(id: "garden")
         print(try await garden.send("Will it rain?").text)
