@@ -128,6 +128,8 @@ impl Agent {
     }
 
     /// Returns an agent of the same definition whose conversations are kept in this store.
+    // Uniffi passes objects by value.
+    #[allow(clippy::needless_pass_by_value)]
     pub fn with_store(&self, store: Arc<SessionStore>) -> Arc<Self> {
         let agent = self.handle.agent.with_store(store.inner());
         self.with_handle(self.handle.with_agent(agent))

@@ -54,7 +54,6 @@ mod registry;
 mod run_source;
 #[cfg(feature = "agent")]
 mod runtime;
-mod same;
 #[cfg(feature = "agent")]
 mod serve;
 mod session;

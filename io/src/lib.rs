@@ -102,6 +102,7 @@ pub mod output {
 
 /// Messages, transcripts, and what an AG-UI agent asks.
 pub mod message {
+    pub use crate::answer::message::{assistant, system, user};
     pub use stepwell_core::event::{
         ContentPart, Interrupt, Message, MessageContent, ResumeEntry, ResumeStatus,
     };

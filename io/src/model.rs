@@ -7,13 +7,13 @@ use stepwell_core::provider::{self, Endpoint, EndpointError, Provider, Secret, U
 /// A model and its provider: `Model::openai("gpt-5-mini")`, or the text `"openai:gpt-5-mini"`.
 ///
 /// The key is the value of the provider's usual environment variable, such as `OPENAI_API_KEY`, unless
-/// [`key`](Self::key) sets it. A model behind another address gets no key from the environment.
+/// [`api_key`](Self::api_key) sets it. A model behind another address gets no key from the environment.
 ///
 /// ```
 /// use stepwell_io::{Agent, Model};
 ///
 /// let agent = Agent::new("anthropic:claude-sonnet-4-5");
-/// let other = Agent::new(Model::openai("gpt-5-mini").key("the key"));
+/// let other = Agent::new(Model::openai("gpt-5-mini").api_key("the key"));
 /// let own = Agent::new(Model::openai_compatible("qwen3", "http://localhost:8080/v1"));
 /// ```
 #[derive(Clone)]
@@ -123,7 +123,7 @@ impl Model {
 
     /// Sets the key.
     #[must_use]
-    pub fn key(mut self, key: impl Into<Secret>) -> Self {
+    pub fn api_key(mut self, key: impl Into<Secret>) -> Self {
         match &mut self.0 {
             ModelKind::Ready(endpoint) => {
                 **endpoint = endpoint.as_ref().clone().with_key(key.into());

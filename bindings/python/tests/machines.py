@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
 from stepwell import Tool, ToolCallUpdate, tool
 from stepwell.machine import OpenStream, Outputs, RunConfig, RunMachine
-from stepwell.updates import Event
 
 STOP = b'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
 
@@ -62,7 +62,7 @@ def asked(setup: RunConfig, *calls: tuple[str, str, dict[str, Any]]) -> tuple[Ru
     return machine, answers(machine, machine.start("Hi", run_id="run", now=at(1000)), asks(*calls))
 
 
-def updates(events: list[Event], tool_call_id: str) -> list[ToolCallUpdate]:
+def updates(events: Sequence[object], tool_call_id: str) -> list[ToolCallUpdate]:
     """What became of a call."""
     return [event for event in events if isinstance(event, ToolCallUpdate) and event.tool_call_id == tool_call_id]
 

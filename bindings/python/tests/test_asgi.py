@@ -49,13 +49,14 @@ class Client:
         self.app = app
 
     async def ask(
-        self, method: str, path: str, body: Any = None, *, root: str = "", kind: str = "application/json"
+        self, method: str, path: str, body: Any = None, *, root: str = "", kind: str = "application/json", user: str = ""
     ) -> tuple[int, dict[str, str], str]:
         scope = {
             "type": "http",
             "method": method,
             "path": root + path,
             "root_path": root,
+            "user": user,
             "headers": [(b"content-type", kind.encode())] if kind else [],
         }
         given = b"" if body is None else json.dumps(body).encode()
@@ -136,6 +137,18 @@ async def test_a_question_is_asked_by_the_run_and_answered_by_the_next(mock_llm:
     answer = {"interruptId": asked["outcome"]["interrupts"][0]["id"], "status": "resolved", "payload": payload}
     answered = await client.events("/agent", run("r2", resume=[answer]))
     assert [event["content"] for event in answered if event["type"] == "TOOL_CALL_RESULT"] == ["sent"]
+    assert answered[-1]["outcome"]["type"] == "success"
+
+
+async def test_users_in_rooms_of_their_own_have_threads_of_their_own(mock_llm: Start) -> None:
+    mock = mock_llm(calls(("send", {})), text("It is sent."))
+    client = Client(AgUiApp(agent_of(mock), room_of=lambda scope: str(scope["user"])))
+    asked = (await client.events("/agent", run("r1"), user="ada"))[-1]
+    interrupt = asked["outcome"]["interrupts"][0]["id"]
+    answer = {"interruptId": interrupt, "status": "resolved", "payload": {"approved": True}}
+    refused = await client.events("/agent", run("r2", resume=[answer]), user="bob")
+    assert (refused[-1]["type"], refused[-1]["code"]) == ("RUN_ERROR", "interrupt_unknown")
+    answered = await client.events("/agent", run("r3", resume=[answer]), user="ada")
     assert answered[-1]["outcome"]["type"] == "success"
 
 

@@ -25,8 +25,9 @@ from stepwell import (
 from stepwell.callbacks import ContextOverflow, NewRun, Trimmed
 from stepwell.device import Device
 from stepwell.machine import ContextGuard, RegistryEvent, RunConfig, RunRegistry, TextOptions
+from stepwell.options import AgentKeywords
 from stepwell.registry import RunStarted
-from stepwell.settings import AgentOptions, GenerationSettings, ModelSettings, RunOptions
+from stepwell.settings import GenerationSettings, ModelSettings, RunOptions
 from stepwell.updates import ToolArgumentsUpdate, Success
 
 Start = Callable[..., MockLlm]
@@ -52,10 +53,10 @@ def test_every_option_of_the_configuration_is_one_of_an_agent() -> None:
     # The type of the answer is that of `output_type`; blocks are stored where there is a store; hooks are code.
     otherwise = {"run_ids", "output", "persist_attempts", "hooks"}
     fields = {renamed.get(name, name) for name in RunConfig.__dataclass_fields__ if name not in of_the_model | otherwise}
-    assert fields <= set(AgentOptions.__annotations__)
+    assert fields <= set(AgentKeywords.__annotations__)
     settings = {{"max_output_tokens": "max_tokens"}.get(name, name) for name in GenerationSettings.__dataclass_fields__}
     assert settings - {"context"} <= set(ModelSettings.__annotations__)
-    assert set(ModelSettings.__annotations__) < set(RunOptions.__annotations__) & set(AgentOptions.__annotations__)
+    assert set(ModelSettings.__annotations__) < set(RunOptions.__annotations__) & set(AgentKeywords.__annotations__)
 
 
 async def test_options_reach_the_turn(mock_llm: Start) -> None:

@@ -9,6 +9,7 @@ import re
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,6 +26,7 @@ from stepwell import (
     Model,
     SqliteStore,
     StepwellError,
+    ToolContext,
     Transcript,
     show,
     tool,
@@ -61,6 +63,20 @@ async def one_by_one_async(value: int) -> AsyncIterator[int]:
     yield value
 
 
+@tool
+def wants_path(context: ToolContext[Path], name: str) -> str:
+    return str(context.deps / name)
+
+
+def test_a_tool_may_want_a_base_of_the_deps() -> None:
+    class Folder(type(Path())):  # type: ignore[misc]
+        """A path of a special kind."""
+
+    assert agent(tools=[wants_path], deps_type=Folder).tools == (wants_path,)
+    # Without a type, nothing is known of the deps.
+    assert agent(tools=[wants_path]).tools == (wants_path,)
+
+
 def machine(**settings: Any) -> RunMachine:
     return RunMachine(RunConfig(provider="openai-compatible", model="m", base_url="http://localhost"), **settings)
 
@@ -79,6 +95,8 @@ WRONG: list[tuple[Callable[[], object], str]] = [
     (lambda: JsonSchema(name="x", schema="{}"), "`JsonSchema.schema` is of the type str; give a JSON object"),  # type: ignore[arg-type]
     (lambda: AgUiOptions(encoding="xml"), "`AgUiOptions.encoding` is 'xml'"),  # type: ignore[arg-type]
     (lambda: Agent(3), "the model is of the type int; give a `Model`, or a string like"),  # type: ignore[call-overload]
+    (lambda: agent(tools=[wants_path], deps_type=int), "the tool `wants_path` wants `deps` of the type Path, and those of the agent are of the type int"),
+    (lambda: agent(wait_for_store=True), "`wait_for_store` of `Agent` has no store to wait for; give the agent its `store`"),
     (lambda: Agent("gpt-5-mini"), "'gpt-5-mini' names no provider; write \"provider:model\""),
     (lambda: Model.openai("m", api_key=5), "`api_key` of `Model` is of the type int; give a string or a function"),  # type: ignore[arg-type]
     (lambda: agent().run_sync("Hi", headers={"authorization": SECRET.encode()}), "`headers` of `Agent.run` is of the type dict"),  # type: ignore[dict-item]

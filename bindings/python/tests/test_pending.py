@@ -42,7 +42,7 @@ def delete(path: str) -> str:
 
 
 @tool
-async def paint(context: ToolContext) -> str:
+async def paint(context: ToolContext[None]) -> str:
     """Paints the door."""
     return f"painted {await context.ask('Which colour?', str)}"
 
@@ -53,7 +53,7 @@ def order(what: str) -> str:
     raise Deferred
 
 
-TOOLS = [delete, paint, order]
+TOOLS: list[Any] = [delete, paint, order]
 
 
 def agent_of(mock: MockLlm, **options: Any) -> Agent[None, str]:
@@ -228,6 +228,33 @@ async def opened(where: str) -> SessionStore:
     if where.startswith("python_"):
         return await PostgresStore.open(postgres_url(), schema=where, max_connections=4)
     return await SqliteStore.open(where)
+
+
+async def test_a_turn_that_continues_elsewhere_has_the_deps_of_its_conversation(mock_llm: Start, tmp_path: Path) -> None:
+    @tool(requires_approval=True)
+    def ship(context: ToolContext[str]) -> str:
+        return f"from {context.deps}"
+
+    mock = mock_llm(calls(("ship", {})), text("Done"), text("Next"), calls(("ship", {})), text("Done again"))
+    file = tmp_path / "chats.db"
+
+    async def conversation(deps: str) -> Conversation[str, str]:
+        agent = Agent(mock.model, tools=[ship], deps_type=str, store=await SqliteStore.open(file))
+        return agent.conversation("c", deps=deps)
+
+    first = (await conversation("Bergen")).stream("Go")
+    (approval,) = await waiting(first)
+    await first.suspend()
+    second = await conversation("Oslo")
+    await second.approve(approval.id)
+    assert (await second.send("And then?", when_busy="queue")).text == "Next"
+    assert told(mock) == ["from Oslo"]
+    # A turn's own value comes first.
+    own = second.stream("Again", deps="Bodø")
+    (approval,) = await waiting(own)
+    await own.approve(approval.id)
+    await own.result()
+    assert told(mock, 4)[-1] == "from Bodø"
 
 
 OWNER = textwrap.dedent(

@@ -41,6 +41,7 @@ from stepwell.updates import (
     TextMessageEnd,
     TextMessageStart,
     Truncated,
+    Update,
 )
 
 

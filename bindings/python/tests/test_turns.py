@@ -27,7 +27,7 @@ from stepwell.device import Device
 from stepwell.updates import (
     Busy,
     Cancelled,
-    Event,
+    Update,
     Failed,
     SteeringTaken,
     Success,
@@ -57,14 +57,14 @@ async def order(what: str) -> str:
     raise Deferred
 
 
-def executing(event: Event) -> bool:
+def executing(event: Update) -> bool:
     return isinstance(event, ToolCallUpdate) and event.status is ToolCallStatus.EXECUTING
 
 
 async def test_one_call_is_cancelled_and_the_other_goes_on(mock_llm: Start) -> None:
     mock = mock_llm(calls(("wait", {"name": "alice"}), ("wait", {"name": "nobody"})), text("One came."))
     turn = agent_of(mock, wait).stream("Go")
-    events: list[Event] = []
+    events: list[Update] = []
     async for event in turn:
         events.append(event)
         if executing(event) and isinstance(event, ToolCallUpdate) and event.call.index == 0:

@@ -4,12 +4,12 @@ use crate::config::TurnOptions;
 use crate::error::StepwellError;
 use crate::json_value::JsonValue;
 use crate::media::{ContentPart, content};
-use crate::same::same;
 use stepwell_core::event::{self, Message};
 use stepwell_core::transcript::Transcript;
 
 use stepwell_core::run;
 use stepwell_core::tool::ToolOutput;
+use stepwell_mirror::mirror;
 
 /// What starts a turn.
 #[derive(Clone, Debug, PartialEq, uniffi::Record)]
@@ -49,13 +49,11 @@ pub struct ResumeEntry {
     pub payload: Option<JsonValue>,
 }
 
-/// Whether an interrupt was answered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, uniffi::Enum)]
-pub enum ResumeStatus {
-    /// Answered, with a payload.
-    Resolved,
-    /// Dismissed.
-    Cancelled,
+mirror! {
+    /// Whether an interrupt was answered.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, uniffi::Enum)]
+    #[mirror(stepwell_agui::event::ResumeStatus, both)]
+    pub enum ResumeStatus;
 }
 
 /// Reads the conversation that an app passes as JSON.
@@ -122,13 +120,6 @@ pub(crate) fn entries(answers: Vec<ResumeEntry>) -> Result<Vec<event::ResumeEntr
     };
     answers.into_iter().map(entry).collect()
 }
-
-same!(
-    ResumeStatus = event::ResumeStatus {
-        Resolved,
-        Cancelled
-    }
-);
 
 impl Start {
     /// Converts to the core's start of a turn, based on `config`.

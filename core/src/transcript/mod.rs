@@ -25,6 +25,7 @@ mod calls;
 mod checkpoint;
 mod delta;
 mod index;
+mod json;
 mod live_call;
 mod patch;
 mod snapshot_event;

@@ -95,7 +95,7 @@ impl<D> Agent<D> {
     /// }
     ///
     /// # fn main() -> Result<(), stepwell_io::Error> {
-    /// let agent = Agent::builder(Model::openai("gpt-5-mini").key("the key"))
+    /// let agent = Agent::builder(Model::openai("gpt-5-mini").api_key("the key"))
     ///     .instructions("Answer in one sentence.")
     ///     .tools(tools![get_secret_number])
     ///     .build()?;
@@ -132,7 +132,7 @@ impl<D, T> Agent<D, T> {
     /// }
     ///
     /// # fn main() -> Result<(), stepwell_io::Error> {
-    /// let agent = Agent::builder(Model::openai("gpt-5-mini").key("the key")).tools(tools![who_am_i]).build()?;
+    /// let agent = Agent::builder(Model::openai("gpt-5-mini").api_key("the key")).tools(tools![who_am_i]).build()?;
     /// // In the handler of a request:
     /// let run = agent.with_deps(User { name: "Alice".to_owned() }).run("Who am I?");
     /// # Ok(())

@@ -321,6 +321,7 @@ class Agent(Generic[Deps, Out]):
         store: SessionStore | Store | None = None,
         shared_state: Json = None,
         when_busy: WhenBusy | None = None,
+        deps: Deps = None,  # type: ignore[assignment]
     ) -> Conversation[Deps, Out]:
         """Returns the conversation with this id, or a new one; each user and each conversation needs one.
 
@@ -332,6 +333,8 @@ class Agent(Generic[Deps, Out]):
                 continues from there.
             shared_state: The state shared with an AG-UI agent, which a new conversation begins with.
             when_busy: What happens to a message while a turn is under way, instead of what the agent does.
+            deps: The app's own value for the tools of turns that are given none: also of a turn that continues here after the
+                process that drove it has gone.
         """
         from .conversation import Conversation
         from .sessions import session_store_of
@@ -341,7 +344,7 @@ class Agent(Generic[Deps, Out]):
             as_json("`shared_state` of `Agent.conversation`", shared_state)
         key = random_key() if id is None else thread_key(id)
         kept = self.store if store is None else session_store_of(store)
-        return Conversation(self, key, kept, history, shared_state, when_busy)
+        return Conversation(self, key, kept, history, shared_state, when_busy, deps)
 
     def revive(
         self,
@@ -379,16 +382,22 @@ class Agent(Generic[Deps, Out]):
 
         return SyncTurn(lambda: self.revive(snapshot, server=server, room=room, store=store, deps=deps))
 
-    async def recover(self, *, store: SessionStore | Store | None = None) -> Sequence[Recovered[Out]]:
+    async def recover(
+        self,
+        *,
+        store: SessionStore | Store | None = None,
+        deps: Deps = None,  # type: ignore[assignment]
+    ) -> Sequence[Recovered[Out]]:
         """Revives every unfinished turn of the store that no process drives any more, each in its own conversation.
 
         They are turns that a dead process left, and turns that were suspended. Call it when the app starts, and as
-        often as needed after that; turns that are under way are left alone.
+        often as needed after that; turns that are under way are left alone. ``deps`` is the app's own value for the tools of all
+        of them.
         """
         from .recovery import recovered
         from .sessions import session_store_of
 
-        return await recovered(self._engine, self.store if store is None else session_store_of(store))
+        return await recovered(self._engine, self.store if store is None else session_store_of(store), deps)
 
     @property
     def _engine(self) -> Engine:

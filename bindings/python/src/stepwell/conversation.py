@@ -59,10 +59,12 @@ class Conversation(Replies, Generic[Deps, Out]):
         history: Iterable[Message] | None,
         shared_state: Json,
         when_busy: WhenBusy | None,
+        deps: Deps,
     ) -> None:
         self.agent = agent
         """The agent."""
         self._when_busy = when_busy
+        self._deps = deps
         self._key = key
         self._store = store
         self._engine = agent._engine
@@ -293,7 +295,7 @@ class Conversation(Replies, Generic[Deps, Out]):
             # In a forked process the conversation is made again, with what was said so far.
             self._inner = self._opened(self._inner.messages(), self._inner.shared_state())
             self._process = OwnProcess("conversation")
-        agent, runner = self._engine.begin(typed, self._store, tools=tools, deps=deps)
+        agent, runner = self._engine.begin(typed, self._store, tools=tools, deps=self._deps if deps is None else deps)
         return agent.conversation(lower(self._key)), runner
 
     def _go_to(self, run: Run) -> None:

@@ -14,13 +14,16 @@ from typing import Any
 from . import events as ev
 from ._record import Json
 from .items import Card, Drawn, Item, Notice, Said, timeline_of, to_markdown
+from .outcomes import Outcome
 from .pictures import pictures_of
 from .result import TurnResult
 from .timeline import Span
+from .updates import AgUiUpdate, ReasoningUpdate, TextUpdate, Update
 
 
 class TurnCard:
-    """The view of a turn, or of a conversation. ``apply`` takes the events; a notebook shows the card itself."""
+    """The view of a turn, or of a conversation. ``apply`` takes the updates, and ``end`` the outcome; a notebook shows the card
+    itself."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._items: list[Item] = []
@@ -45,13 +48,15 @@ class TurnCard:
         view._ended(result.problem)
         return view
 
-    def apply(self, event: ev.Event) -> None:
-        """Applies an event. Events that show nothing are ignored."""
+    def apply(self, event: Update | ev.Event) -> None:
+        """Applies an update, or an event of a machine. What shows nothing is ignored."""
         match event:
-            case ev.TextMessageContent(message_id=message, delta=delta):
+            case TextUpdate(message_id=message, delta=delta) | ev.TextMessageContent(message_id=message, delta=delta):
                 self._said("text", message).say(delta)
-            case ev.ReasoningMessageContent(message_id=message, delta=delta):
+            case ReasoningUpdate(message_id=message, delta=delta) | ev.ReasoningMessageContent(message_id=message, delta=delta):
                 self._said("reasoning", message).text += delta
+            case AgUiUpdate(event=inner):
+                self.apply(inner)
             case ev.ToolCallStart(tool_call_id=call, tool_call_name=name):
                 self._begin(call, name)
             case ev.ToolCallArgs(tool_call_id=call, delta=delta):
@@ -65,8 +70,7 @@ class TurnCard:
             case ev.ActivitySnapshot(activity_type="media", content=content):
                 self._made(content)
             case ev.Completed(outcome=outcome):
-                problem = outcome.problem
-                self._ended(None if problem is None else problem.message)
+                self.end(outcome)
             case ev.Retrying(attempt=attempt, delay=delay, reason=reason):
                 self._items.append(Notice(f"try {attempt} in {delay:g} s: {reason}"))
             case ev.WaitingForNetwork():
@@ -77,6 +81,11 @@ class TurnCard:
                 self._items.extend(Notice(f"asks: {each.message or each.reason}") for each in asked)
             case ev.SteeringRefused(explanation=explanation):
                 self._items.append(Notice(explanation, is_trouble=True))
+
+    def end(self, outcome: Outcome) -> None:
+        """Shows how the turn ended, which ``Turn.outcome`` says."""
+        problem = outcome.problem
+        self._ended(None if problem is None else problem.message)
 
     def take_pictures(self, messages: Iterable[Mapping[str, Json]]) -> None:
         """Takes the pictures of tools from the turn's messages: the events have only their text."""

@@ -202,7 +202,7 @@ class ToolError(Exception):
 class Deferred(Exception):
     """Raised by a tool that has begun something whose result comes later, in minutes or days.
 
-    ``Turn.resolve_call`` or ``Turn.fail_call`` supplies it, in this process or in a later one that revived the turn.
+    ``resolve_call`` or ``fail_call`` of the turn supplies it, or of its conversation, in any process that shares the store.
     """
 
 

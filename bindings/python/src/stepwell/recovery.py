@@ -27,10 +27,10 @@ class Recovered(Generic[Out]):
     """Why the turn cannot continue. It stays unfinished in the store, until a message is sent in its conversation."""
 
 
-async def recovered(engine: Engine, store: SessionStore | None) -> list[Recovered[Any]]:
+async def recovered(engine: Engine, store: SessionStore | None, deps: object) -> list[Recovered[Any]]:
     """Revives the unfinished turns of a store."""
     typed = engine.definition.typed
-    agent, runner = engine.begin(typed, store)
+    agent, runner = engine.begin(typed, store, deps=deps)
     runner.is_shared = True
     found = []
     for each in await told(agent.recover()):

@@ -147,6 +147,7 @@ pub struct ResumeEntry {
 /// The status of an interrupt's answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub enum ResumeStatus {
     /// The user answered, with a payload.
     Resolved,

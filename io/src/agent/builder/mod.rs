@@ -231,7 +231,7 @@ impl<D> AgentBuilder<D> {
     /// }
     ///
     /// # fn main() -> Result<(), stepwell_io::Error> {
-    /// let planner: Agent<(), Trip> = Agent::builder(Model::openai("gpt-5-mini").key("the key")).output().build()?;
+    /// let planner: Agent<(), Trip> = Agent::builder(Model::openai("gpt-5-mini").api_key("the key")).output().build()?;
     /// # Ok(())
     /// # }
     /// ```

@@ -35,7 +35,7 @@ use tokio_util::sync::CancellationToken;
 /// }
 ///
 /// # fn main() -> Result<(), stepwell_io::Error> {
-/// let agent = Agent::builder(Model::openai("gpt-5-mini").key("the key"))
+/// let agent = Agent::builder(Model::openai("gpt-5-mini").api_key("the key"))
 ///     .tool(Tool::new("ship", "Sends the parcel."), ship)
 ///     .deps(Depot { city: "Bergen".to_owned() })
 ///     .build()?;
@@ -167,7 +167,7 @@ impl<D> ToolContext<D> {
         }
     }
 
-    /// Asks the user, by [`Approver::ask`](crate::tool::Approver::ask), and waits for the answer, which fits the question's
+    /// Asks the user, by the agent's [`Answerer`](crate::tool::Answerer), and waits for the answer, which fits the question's
     /// schema. Without a way to ask, or after [`Timeouts::approval`](crate::config::Timeouts::approval), the question is
     /// declined. The tool's timeout is paused meanwhile.
     ///

@@ -53,7 +53,7 @@ impl<D> fmt::Debug for AgentTool<D> {
     }
 }
 
-/// A function with [`#[tool]`](crate::tool), as a type of the function's name. `D` is the type of the app's value that
+/// A function with [`#[tool]`](macro@crate::tool), as a type of the function's name. `D` is the type of the app's value that
 /// the function needs: that of its `ToolContext<D>`, or any.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a tool of an agent whose tools need a `{D}`",
