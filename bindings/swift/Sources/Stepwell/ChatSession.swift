@@ -187,6 +187,7 @@ public final class ChatSessionWith<Deps: Sendable> {
                 reducer.setUsage(usage: result.usage)
                 reducer.end(status: status(of: result.outcome), outcome: result.outcome)
             } else {
+                turn.cancel()
                 reducer.end(status: .cancelled, outcome: nil)
             }
             return nil

@@ -14,7 +14,7 @@ struct ChatView: View {
                     Button("Try again") { screen.begin { try await $0.retry() } }
                 }
                 ForEach(chat.state.pending) { PendingView(screen: screen, pending: $0) }
-                ForEach(chat.state.interrupts) { interrupt in
+                ForEach(chat.state.interrupts.filter { chat.answers[$0.id] == nil }) { interrupt in
                     AskView(question: interrupt.message ?? "The agent asks you.") { answer in
                         screen.begin { try await $0.answer(interrupt.id, answer) }
                     } dismiss: {
