@@ -132,10 +132,10 @@ private let speeds: JsonValue = ["enum": ["today", "this week"]]
             _ = try await first.rested()
             let second = conversation.stream("With milk")
             try await first.resolveCall(deferredCall(first), content: "ordered")
-            #expect(try await first.result().text == "One")
-            let answer = try await second.result().text
-            // A message that comes too late to join begins a turn of its own.
-            #expect(answer == "Two" || busy == .steer && answer == "One")
+            let answers = [try await first.result().text, try await second.result().text]
+            // A message that steers joins the turn, before its answer or after it; if it comes too late, it begins another.
+            let possible = busy == .queue ? [["One", "Two"]] : [["One", "One"], ["Two", "Two"], ["One", "Two"]]
+            #expect(possible.contains(answers), "\(answers)")
             #expect(try await mock.requests().last?.texts.contains("With milk") == true)
         }
     }
