@@ -2,6 +2,7 @@
 package guide
 
 import dev.stepwell.Agent
+import dev.stepwell.ChatSession
 import dev.stepwell.Decision
 import dev.stepwell.Description
 import dev.stepwell.SqliteStore
@@ -40,6 +41,21 @@ fun asking(confirm: suspend (String) -> Boolean, send: suspend (String) -> Strin
         tool("send_mail", "Sends a mail.") { requiresApproval = true; string("to"); run { call -> send(call.string("to")) } }
     }
     return agent
+}
+
+suspend fun answering(agent: Agent, confirm: suspend (String) -> Boolean) {
+    agent.conversation("order-7").use { conversation ->
+        for (waiting in conversation.pending()) {
+            if (confirm("Run ${waiting.tool}?")) conversation.approve(waiting.id) else conversation.deny(waiting.id, "not now")
+        }
+    }
+}
+
+suspend fun chatting(agent: Agent): ChatSession {
+    val chat = ChatSession(agent.conversation("chat"))
+    chat.load()
+    agent.recover { turns -> turns.firstNotNullOfOrNull { it.turn }?.let { chat.follow(it) } }
+    return chat
 }
 
 fun shipping(city: String, choose: suspend (String) -> String?): Agent {

@@ -96,6 +96,12 @@ public class Conversation internal constructor(
      */
     public fun stream(start: Start): Turn<String> = turn(Answer.Text) { it.start(start) }
 
+    /** Begins a turn with an id and a message, under the options of the run; without one it answers the last message. */
+    internal fun begin(id: String, message: JsonObject?, options: RunOptions.() -> Unit): Turn<String> {
+        val said = RunOptions(engine).apply(options)
+        return turn(Answer.Text) { it.start(Start(id, message = message, options = said.made()), said.tools) }
+    }
+
     /**
      * Begins a turn that does not follow the last one: it continues the conversation as of the turn [parent], or is a
      * first one. The turns that followed before stay in the store as another branch. Needs a store.

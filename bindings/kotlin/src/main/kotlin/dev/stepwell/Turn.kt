@@ -55,7 +55,8 @@ public class Turn<out T> internal constructor(
     private var suspending: CompletableDeferred<Unit>? = null
 
     @Volatile
-    private var isSuspended = false
+    internal var isSuspended = false
+        private set
 
     /**
      * What happens in the turn, until it is over. The flow throws a [StepwellException] if the turn fails. It can be
@@ -101,23 +102,27 @@ public class Turn<out T> internal constructor(
      * @throws StepwellException if the answer is incomplete; its subclasses give the reason
      */
     public suspend fun result(): TurnResult<T> {
-        if (isTaken.compareAndSet(false, true)) driven(null)
+        if (isTaken.compareAndSet(false, true)) driven({}, null)
         return ended.await()
     }
 
-    private suspend fun drive(show: suspend (List<Event>) -> Unit) {
+    /** Drives the turn as a collector of [updates] does, from [begun] on; the events come in batches, for a screen. */
+    internal suspend fun follow(begun: suspend (FfiTurn) -> Unit, show: suspend (List<Event>) -> Unit): Unit =
+        drive(begun, show)
+
+    private suspend fun drive(begun: suspend (FfiTurn) -> Unit = {}, show: suspend (List<Event>) -> Unit) {
         if (!isTaken.compareAndSet(false, true)) {
             throw StepwellException.Misuse("the turn's updates were taken before", "keep what they gave, or call `result`")
         }
-        driven(show)
+        driven(begun, show)
     }
 
-    private suspend fun driven(show: (suspend (List<Event>) -> Unit)?) {
+    private suspend fun driven(first: suspend (FfiTurn) -> Unit, show: (suspend (List<Event>) -> Unit)?) {
         try {
             val fault = TurnFault { current?.cancel() }
             val finished = try {
                 agent().turnScope(deps + fault) { scoped ->
-                    answer.asked(scoped) { begin(it).use { turn -> turn.taken(show) } }
+                    answer.asked(scoped) { begin(it).use { turn -> turn.taken(first, show) } }
                 }
             } finally {
                 current = null
@@ -138,10 +143,14 @@ public class Turn<out T> internal constructor(
     }
 
     /** Shows what happens in a turn, and returns what it came to; null if it was suspended. */
-    private suspend fun FfiTurn.taken(show: (suspend (List<Event>) -> Unit)?): Finished? {
+    private suspend fun FfiTurn.taken(
+        first: suspend (FfiTurn) -> Unit,
+        show: (suspend (List<Event>) -> Unit)?,
+    ): Finished? {
         current = this
         this@Turn.begun.complete(this)
         if (isCancelled) cancel()
+        first(this)
         if (show != null) {
             while (true) {
                 val events = nextBatch()

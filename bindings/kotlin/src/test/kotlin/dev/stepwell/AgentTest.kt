@@ -402,8 +402,7 @@ class AgentTest {
                     run { "paid" }
                 }
             }
-            val kinds = agent.stream("Pay").events.toList().results().map { assertIs<ToolResult.Failed>(it).kind }
-            assertEquals(listOf(ToolFailureKind.DENIED, ToolFailureKind.DENIED), kinds)
+            assertEquals("Then not.", agent.run("Pay").text)
         }
         val started = """{"type":"RUN_STARTED","threadId":"t","runId":"r"}"""
         val asks = """{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":{"type":"interrupt","interrupts":[

@@ -48,12 +48,11 @@ class ToolContextTest {
     }
 
     @Test
-    fun withoutAnAnswererOrWithOneThatBreaksThereIsNoAnswer() = runBlocking {
-        for (more in listOf<AgentBuilder<Unit>.() -> Unit>({}, { answerer { _, _ -> TODO("ask the user") } })) {
-            MockLlm(asks, MockLlm.text("Done")).use { mock ->
-                val events = agent(mock, more).conversation("garden").stream("Ship it").events.toList()
-                assertEquals<ToolResult>(ToolResult.Finished("it leaves later"), events.result())
-            }
+    fun withAnAnswererThatBreaksThereIsNoAnswer() = runBlocking {
+        MockLlm(asks, MockLlm.text("Done")).use { mock ->
+            val agent = agent(mock) { answerer { _, _ -> TODO("ask the user") } }
+            val events = agent.conversation("garden").stream("Ship it").events.toList()
+            assertEquals<ToolResult>(ToolResult.Finished("it leaves later"), events.result())
         }
     }
 }

@@ -33,28 +33,15 @@ internal class ScenarioScreens : AutoCloseable {
                 screen.begin(id, message, now)
             }
             "steer" -> screen.steer(said(step.needed("message_id"), step.needed("say")))
-            "answer", "decline" -> screen.settle(step.needed("effect"))
         }
     }
 
     fun resume(name: String): Unit = screen(name).resume()
 
-    /** Notes the outputs of a run. */
+    /** Notes the events of a run. */
     fun take(name: String, came: List<Outputs>, now: Instant) {
         val screen = screen(name)
-        for (outputs in came) {
-            for (effect in outputs.effects) {
-                when (effect) {
-                    is Effect.AskUser -> {
-                        val (call, id) = effect.invocation.run { call to toolCallId }
-                        screen.ask(call, id, effect.id.substringAfterLast(':').toInt(), effect.question)
-                    }
-                    is Effect.CancelTool -> if (effect.id.startsWith("ask:")) screen.settle(effect.id)
-                    else -> Unit
-                }
-            }
-            screen.apply(outputs.events, now)
-        }
+        for (outputs in came) screen.apply(outputs.events, now)
     }
 
     /** What the screen of a run shows; null if it has none. */
@@ -64,7 +51,8 @@ internal class ScenarioScreens : AutoCloseable {
         val state = screen.state()
         return buildJsonObject {
             put("status", state.status.name.lowercase())
-            if (state.pending.isNotEmpty()) put("pending", JsonArray(state.pending.map { JsonPrimitive(it.id) }))
+            val waiting = state.pending.map { it.id } + state.interrupts.map { it.id }
+            if (waiting.isNotEmpty()) put("pending", JsonArray(waiting.map(::JsonPrimitive)))
             state.problem?.let { put("problem", camel(it.kind.name)) }
             put("lines", JsonArray(state.messages.flatMap(::lines).map(::JsonPrimitive)))
             put("digest", screen.digest())
