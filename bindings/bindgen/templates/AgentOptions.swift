@@ -12,9 +12,11 @@ extension AgentWith {
     ///   - model: Which model, from where: `.openAI("gpt-5-mini")`, or `"openai:gpt-5-mini"`.
     ///   - instructions: The app's instructions for the model.
     ///   - tools: The tools that the model may call.
-    ///   - approver: Asks the user to approve the calls of tools that need it. Without it they are denied. Its task is
-    ///     cancelled when the turn ends.
-    ///   - answerer: Asks the user the questions of running tools. Without it there is no answer.
+    ///   - approver: Asks the user to approve the calls of tools that need it. Its task is cancelled when the turn ends.
+    ///     Without it the calls wait, and are listed by `Turn.pending`; a `run` denies them.
+    ///   - answerer: Asks the user the questions of running tools. Without it the questions wait, and are listed by
+    ///     `Turn.pending`; a `run` declines them.
+    ///   - onToolError: What happens if a tool fails. Without it the model is told, and continues.
     ///   - store: Keeps the turns, for conversations that name no store of their own: one that
     ///     `SessionStore.openSqlite` returned, say.
     ///   - waitsForStore: Whether a turn waits for its store however long it takes.
@@ -39,6 +41,7 @@ extension AgentWith {
         tools: [any AgentToolConvertible<Deps>] = [],
         approver: (@Sendable (ToolInvocation) async throws -> Decision)? = nil,
         answerer: (@Sendable (ToolInvocation, Question) async throws -> UserAnswer)? = nil,
+        onToolError: OnToolError? = nil,
         store: SessionStore? = nil,
         waitsForStore: Bool = false,
         hooks: [AgentHook] = [],
@@ -63,6 +66,7 @@ extension AgentWith {
         let setup = AgentSetup(
             approver: approver.map(Approving.init),
             answerer: answerer.map(Answering.init),
+            onToolError: onToolError,
             store: store.map { StoreSetup(store: $0, waits: waitsForStore) },
             journal: journal.map(Journaling.init),
             client: client,

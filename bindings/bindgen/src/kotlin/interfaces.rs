@@ -4,7 +4,8 @@
 use anyhow::{Context as _, ensure};
 
 /// The public objects.
-const OBJECTS: [&str; 5] = [
+const OBJECTS: [&str; 6] = [
+    "ChatReducer",
     "HttpAnswer",
     "PartialValue",
     "RunMachine",

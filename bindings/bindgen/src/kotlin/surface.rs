@@ -4,8 +4,10 @@
 use anyhow::{Context as _, ensure};
 
 /// The generated classes whose names belong to classes that are written by hand.
-const RENAMED: [(&str, &str); 5] = [
+const RENAMED: [(&str, &str); 7] = [
     ("Agent", "FfiAgent"),
+    ("Conversation", "FfiConversation"),
+    ("OnToolError", "FfiOnToolError"),
     ("Turn", "FfiTurn"),
     ("Recovered", "FfiRecovered"),
     ("ToolContext", "FfiToolContext"),
@@ -13,7 +15,7 @@ const RENAMED: [(&str, &str); 5] = [
 ];
 
 /// The declarations that the hand-written sources use and an app does not, besides the generator's own.
-const INTERNAL: [&str; 25] = [
+const INTERNAL: [&str; 26] = [
     "AgentHook",
     "AgentInterface",
     "AgentSetup",
@@ -22,6 +24,7 @@ const INTERNAL: [&str; 25] = [
     "Approver",
     "CallException",
     "CallbackException",
+    "ConversationInterface",
     "CredentialSource",
     "Disposable",
     "Finished",

@@ -138,8 +138,10 @@ fn values(inner: &str) -> anyhow::Result<Vec<Value<'_>>> {
 /// The declaration of the type of a case's values; `named` are all such types of the enum, which hide other types of
 /// their names.
 fn declaration(payload: &str, values: &[Value<'_>], named: &[String]) -> String {
-    let ty = |ty: &str| match ty.trim_end_matches('?') {
-        hidden if named.iter().any(|name| name == hidden) => format!("StepwellBindings.{ty}"),
+    let ty = |ty: &str| match ty.trim_matches(['[', ']', '?']) {
+        hidden if named.iter().any(|name| name == hidden) => {
+            ty.replace(hidden, &format!("StepwellBindings.{hidden}"))
+        }
         _ => ty.to_owned(),
     };
     let mut text = format!(
@@ -228,6 +230,14 @@ public enum Event: Equatable, Hashable {
          * The piece.
          */delta: String?
     )
+    /**
+     * A list.
+     */
+    case waiting(
+        /**
+         * All.
+         */waiting: [Waiting]
+    )
     case over
 
 }
@@ -236,15 +246,22 @@ public struct FfiConverterTypeEvent: FfiConverterRustBuffer {
         case 1: return .text(id: try A.read(from: &buf), delta: try B.read(from: &buf)
         )
         
-        case 2: return .over
+        case 2: return .waiting(waiting: try A.read(from: &buf)
+        )
+        
+        case 3: return .over
 
         case let .text(id,delta):
             writeInt(&buf, Int32(1))
             A.write(id, into: &buf)
             B.write(delta, into: &buf)
 
-        case .over:
+        case let .waiting(waiting):
             writeInt(&buf, Int32(2))
+            A.write(waiting, into: &buf)
+
+        case .over:
+            writeInt(&buf, Int32(3))
 }
 
 public init(delay: Duration = UInt64(500), tool: Duration? = UInt64(300), seed: UInt64 = UInt64(0)) {}
@@ -254,14 +271,17 @@ public init(delay: Duration = UInt64(500), tool: Duration? = UInt64(300), seed: 
     fn a_cases_values_stand_in_a_type_of_their_own() {
         let text = with_payloads(GENERATED).unwrap();
         for expected in [
-            "    case text(Text)\n    case over\n",
+            "    case text(Text)\n",
+            "    case waiting(Waiting)\n    case over\n",
+            // A type of the same name that is not of the case.
+            "public var waiting: [StepwellBindings.Waiting]\n",
             "public struct Text: Equatable, Hashable, Sendable {",
             "         * The piece.\n         */\n        public var delta: String?\n",
             "public init(id: String, delta: String? = nil) {",
             "return .text(.init(id: try A.read(from: &buf), delta: try B.read(from: &buf))\n        )",
             "case let .text(payload):\n            writeInt(&buf, Int32(1))\n            A.write(payload.id, into: &buf)\n            \
              B.write(payload.delta, into: &buf)",
-            "case .over:\n            writeInt(&buf, Int32(2))",
+            "case .over:\n            writeInt(&buf, Int32(3))",
             "init(delay: Duration = .milliseconds(500), tool: Duration? = .milliseconds(300), seed: UInt64 = UInt64(0))",
         ] {
             assert!(text.contains(expected), "{expected}\n---\n{text}");

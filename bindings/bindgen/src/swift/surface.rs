@@ -4,10 +4,11 @@
 use anyhow::{Context as _, ensure};
 
 /// The generated types whose names belong to types that are written by hand.
-const RENAMED: [(&str, &str); 7] = [
+const RENAMED: [(&str, &str); 8] = [
     ("Agent", "FfiAgent"),
     ("AgentHook", "FfiAgentHook"),
     ("AgentTool", "FfiAgentTool"),
+    ("Conversation", "FfiConversation"),
     ("ToolContext", "FfiToolContext"),
     ("Turn", "FfiTurn"),
     ("Recovered", "FfiRecovered"),

@@ -22,6 +22,7 @@ public struct AgentWith<Deps: Sendable>: Sendable {
     }
 
     /// Asks the model, without any memory, gives `deps` to the tools, and waits for the complete answer; see `run` of an `Agent`.
+    /// The run is kept in no store.
     ///
     /// - Throws: `StepwellError` where the answer is not complete: its `kind` says why. `CancellationError` where the task
     ///   was cancelled.
@@ -29,7 +30,7 @@ public struct AgentWith<Deps: Sendable>: Sendable {
         _ prompt: String, _ parts: ContentPart..., deps: Deps, options: RunOptions = RunOptions()
     ) async throws -> TurnResult<String> {
         try Task.checkCancellation()
-        return try await stream(prompt, parts: parts, answer: .text, deps: deps, options: options).result()
+        return try await turn(prompt, parts, .text, deps, options, isAnswerable: false).result()
     }
 
     /// Asks the model for an answer of the app's type, without any memory; see `run` of an `Agent`.
@@ -41,14 +42,14 @@ public struct AgentWith<Deps: Sendable>: Sendable {
         options: RunOptions = RunOptions()
     ) async throws -> TurnResult<Output> {
         try Task.checkCancellation()
-        return try await stream(prompt, parts: parts, answer: .decoded(type), deps: deps, options: options).result()
+        return try await turn(prompt, parts, .decoded(type), deps, options, isAnswerable: false).result()
     }
 
     /// Asks the model, without any memory, and returns the turn, which is under way at once.
     public func stream(
         _ prompt: String, _ parts: ContentPart..., deps: Deps, options: RunOptions = RunOptions()
     ) -> Turn<String> {
-        stream(prompt, parts: parts, answer: .text, deps: deps, options: options)
+        turn(prompt, parts, .text, deps, options)
     }
 
     /// Asks the model for an answer of the app's type, without any memory, and returns the turn; see `run`.
@@ -56,7 +57,7 @@ public struct AgentWith<Deps: Sendable>: Sendable {
         _ prompt: String, _ parts: ContentPart..., generating type: Output.Type, deps: Deps,
         options: RunOptions = RunOptions()
     ) -> Turn<Output> {
-        stream(prompt, parts: parts, answer: .decoded(type), deps: deps, options: options)
+        turn(prompt, parts, .decoded(type), deps, options)
     }
 
     /// Returns the conversation with this id, a new one with a random id if there is none. What is said in it is
@@ -79,11 +80,11 @@ public struct AgentWith<Deps: Sendable>: Sendable {
     ) throws -> ConversationWith<Deps> {
         let agent = try engine.agent(store: store)
         guard history != nil || sharedState != nil else {
-            return ConversationWith(engine: engine, agent: agent, thread: agent.thread(key: key))
+            return ConversationWith(engine: engine, agent: agent, key: key, inner: agent.conversation(key: key))
         }
         let begun = (history ?? Transcript()).json
-        let thread = try agent.threadWithHistory(key: key, history: begun, sharedState: sharedState)
-        return ConversationWith(engine: engine, agent: agent, thread: thread)
+        let inner = try agent.conversationWithHistory(key: key, history: begun, sharedState: sharedState)
+        return ConversationWith(engine: engine, agent: agent, key: key, inner: inner)
     }
 
     /// Continues a stored turn, from what `Turn.rested` or `Turn.suspend` returned, in this process or a later one. The
@@ -116,8 +117,7 @@ public struct AgentWith<Deps: Sendable>: Sendable {
         }
         caller.began(turns: recovered.filter { $0.turn != nil }.count)
         return recovered.map { found in
-            let thread = engine.held(agent, of: agent, key: found.key.thread)
-            let turn = found.turn.map { Turn(engine, .text, caller: caller, $0, thread: thread) }
+            let turn = found.turn.map { Turn(engine, .text, caller: caller, $0) }
             return Recovered(key: found.key, turn: turn, error: found.error)
         }
     }
@@ -139,14 +139,16 @@ public struct AgentWith<Deps: Sendable>: Sendable {
     /// Reports that there is a network, or that another one replaced it.
     public func networkAvailable() { engine.inform(offline: false) }
 
-    func stream<Output: Sendable>(
-        _ prompt: String, parts: [ContentPart], answer: Answer<Output>, deps: Deps, options: RunOptions
+    /// Begins a turn without memory. What would wait for the user is denied if the app gets no turn to answer it by.
+    func turn<Output: Sendable>(
+        _ prompt: String, _ parts: [ContentPart], _ answer: Answer<Output>, _ deps: Deps, _ options: RunOptions,
+        isAnswerable: Bool = true
     ) -> Turn<Output> {
         let caller = Caller(deps: deps)
         return Turn(engine, answer, caller: caller) {
-            let thread = try engine.once()
-            let agent = try answer.of(thread.agent).within(caller: caller.id)
-            return (thread, try agent.startTurn(prompt, parts, options))
+            let start = Start(runId: randomId(), text: prompt, options: options.made, parts: parts)
+            return try answer.of(engine.agent()).within(caller: caller.id).start(
+                start: start, tools: ToolList(options.tools).made(), isAnswerable: isAnswerable)
         }
     }
 }
@@ -160,11 +162,4 @@ public struct Recovered: Sendable {
     /// Why it cannot: its snapshot cannot be read. It stays unfinished in the store, for a program that can read it, or
     /// until a message is sent in its conversation.
     public let error: String?
-}
-
-extension FfiAgent {
-    /// Begins a turn with a message, under the options of the run.
-    func startTurn(_ prompt: String, _ parts: [ContentPart], _ options: RunOptions) throws -> FfiTurn {
-        try startTurn(text: prompt, options: options.made, tools: ToolList(options.tools).made(), parts: parts)
-    }
 }

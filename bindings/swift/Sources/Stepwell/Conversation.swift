@@ -5,7 +5,7 @@ import StepwellBindings
 /// Conversations of one agent with the same id are the same one. Where none of them is held any more, what this process
 /// remembered is released; what a store has stays there.
 ///
-/// A second message while a turn is under way fails as `.busy`, unless `whenBusy` is `.cancel`.
+/// A second message while a turn is under way fails as `.busy`, unless `whenBusy` says otherwise.
 public typealias Conversation = ConversationWith<Void>
 
 /// A conversation whose turns are given `Deps` for their tools; see `AgentWith`.
@@ -13,24 +13,24 @@ public final class ConversationWith<Deps: Sendable>: Sendable {
     /// The conversation's id, with its room and its server: the key that a store has for it.
     public let key: ThreadKey
     private let engine: Engine
-    private let agent: FfiAgent
-    private let thread: FfiAgent
+    let agent: FfiAgent
+    let inner: FfiConversation
 
-    init(engine: Engine, agent: FfiAgent, thread: FfiAgent) {
+    init(engine: Engine, agent: FfiAgent, key: ThreadKey, inner: FfiConversation) {
         self.engine = engine
         self.agent = agent
-        self.thread = thread
-        key = thread.threadKey()
+        self.key = key
+        self.inner = inner
     }
 
     /// The conversation's id.
     public var id: String { key.thread }
 
     /// The conversation as it was after the last turn of this process.
-    public var messages: Transcript { Transcript(json: thread.messages()) }
+    public var messages: Transcript { Transcript(json: inner.messages()) }
 
     /// The state shared with an AG-UI agent, as it was after the last turn of this process.
-    public var sharedState: JsonValue { thread.sharedState() }
+    public var sharedState: JsonValue { inner.sharedState() }
 
     /// Sends a message to the model, and waits for its complete answer; see `Agent.run`.
     ///
@@ -89,24 +89,22 @@ public final class ConversationWith<Deps: Sendable>: Sendable {
 
     /// Cancels the turn under way, if there is one.
     public func cancel() {
-        thread.cancel()
+        inner.cancel()
     }
 
     /// Returns the conversation as the store has it: for one that this process has not sent in yet. From then on
     /// `messages` has it too.
     @discardableResult
     public func load() async throws -> Transcript {
-        Transcript(json: try await thread.load())
+        Transcript(json: try await inner.load())
     }
 
     /// Cancels the turn under way, forgets the conversation, and deletes it from the store with all its turns. Returns
     /// whether the store had it; without a store, false.
     @discardableResult
     public func delete() async throws -> Bool {
-        try await agent.deleteThread(key: key)
+        try await inner.delete()
     }
-
-    private var held: HeldThread { engine.held(thread, of: agent, key: key) }
 
     func resend(
         turn: String, _ prompt: String, parts: [ContentPart], deps: Deps
@@ -114,8 +112,9 @@ public final class ConversationWith<Deps: Sendable>: Sendable {
         try Task.checkCancellation()
         let caller = Caller(deps: deps)
         do {
-            let begun = try await thread.within(caller: caller.id).resend(turn: turn, text: prompt, parts: parts)
-            return Turn(engine, .text, caller: caller, begun, thread: held)
+            let inner = agent.within(caller: caller.id).conversation(key: key)
+            return Turn(
+                engine, .text, caller: caller, try await inner.resend(turn: turn, text: prompt, parts: parts))
         } catch {
             caller.end()
             throw error
@@ -125,13 +124,21 @@ public final class ConversationWith<Deps: Sendable>: Sendable {
     func stream<Output: Sendable>(
         _ prompt: String, parts: [ContentPart], answer: Answer<Output>, deps: Deps, options: RunOptions
     ) -> Turn<Output> {
-        turn(answer, deps) { try $0.startTurn(prompt, parts, options) }
+        turn(answer, deps) {
+            try $0.send(text: prompt, options: options.made, tools: ToolList(options.tools).made(), parts: parts)
+        }
+    }
+
+    func begin(_ start: Start, tools: [any AgentToolConvertible<Void>], deps: Deps) -> Turn<String> {
+        turn(.text, deps) { try $0.start(start: start, tools: ToolList(tools).made()) }
     }
 
     private func turn<Output: Sendable>(
-        _ answer: Answer<Output>, _ deps: Deps, begin: (FfiAgent) throws -> FfiTurn
+        _ answer: Answer<Output>, _ deps: Deps, begin: (FfiConversation) throws -> FfiTurn
     ) -> Turn<Output> {
         let caller = Caller(deps: deps)
-        return Turn(engine, answer, caller: caller) { (held, try begin(answer.of(thread).within(caller: caller.id))) }
+        return Turn(engine, answer, caller: caller) {
+            try begin(answer.of(agent).within(caller: caller.id).conversation(key: key))
+        }
     }
 }

@@ -1,8 +1,7 @@
 import Foundation
 import StepwellBindings
 
-/// What an agent's turns run on: Stepwell's own agents, each of which is a map of conversations. One serves the agent's
-/// store, and each other store has a further one while a conversation uses it.
+/// What an agent's turns run on: one of Stepwell's own agents, which is made when it is first needed.
 final class Engine: @unchecked Sendable {
     let model: Model
     private let config: RunConfig
@@ -10,16 +9,9 @@ final class Engine: @unchecked Sendable {
     private let tools: ToolList
     /// Guards all below.
     private let lock = NSLock()
-    private var own: FfiAgent?
-    private var others: [ObjectIdentifier: Other] = [:]
+    private var made: FfiAgent?
     private var isInBackground = false
     private var isOffline = false
-
-    /// The agent of another store. Neither is kept alive.
-    private struct Other {
-        weak var store: SessionStore?
-        weak var agent: FfiAgent?
-    }
 
     /// The configuration is without what the model has, and the setup without tools.
     init(model: Model, config: RunConfig, setup: AgentSetup, tools: ToolList) {
@@ -36,57 +28,25 @@ final class Engine: @unchecked Sendable {
 
     /// The agent whose conversations are kept in a store: in the definition's own if there is none.
     func agent(store: SessionStore? = nil) throws -> FfiAgent {
-        try lock.withLock {
-            guard let store, store !== setup.store?.store else {
-                if let own { return own }
-                let made = try create(setup)
-                own = made
-                return made
-            }
-            let id = ObjectIdentifier(store)
-            if let known = others[id], known.store === store, let agent = known.agent { return agent }
-            others = others.filter { $0.value.agent != nil }
-            var setup = setup
-            setup.store = StoreSetup(store: store, waits: self.setup.store?.waits ?? false)
-            let made = try create(setup)
-            others[id] = Other(store: store, agent: made)
-            return made
+        let agent = try lock.withLock {
+            if let made { return made }
+            let created = try create()
+            made = created
+            return created
         }
+        return store.map(agent.withStore(store:)) ?? agent
     }
 
-    /// How many agents of other stores are known.
-    var storeCount: Int { lock.withLock { others.values.filter { $0.agent != nil }.count } }
-
-    /// A conversation of one turn, which is forgotten after it.
-    func once() throws -> HeldThread {
-        let agent = try agent()
-        let key = ThreadKey(thread: randomId())
-        return HeldThread(agent: agent.thread(key: key)) { agent.forgetThread(key: key) }
-    }
-
-    /// A conversation that stays: after each turn the thread is unread, unless the app itself looks after those.
-    func held(_ thread: FfiAgent, of agent: FfiAgent, key: ThreadKey) -> HeldThread {
-        let isAppsOwn = setup.registry != nil
-        return HeldThread(agent: thread) {
-            let registry = agent.registry()
-            guard !isAppsOwn, registry.unread(thread: key) else { return }
-            registry.lookAt(thread: key)
-            registry.lookAt(thread: nil)
-        }
-    }
-
-    /// Informs all of its agents, also those that are made later, of a change of the device.
+    /// Informs the agent, also if it is made later, of a change of the device.
     func inform(background: Bool? = nil, offline: Bool? = nil) {
         lock.withLock {
             isInBackground = background ?? isInBackground
             isOffline = offline ?? isOffline
-            for agent in others.values.compactMap(\.agent) + [own].compactMap({ $0 }) {
-                agent.inform(background: background, offline: offline)
-            }
+            made?.inform(background: background, offline: offline)
         }
     }
 
-    private func create(_ setup: AgentSetup) throws -> FfiAgent {
+    private func create() throws -> FfiAgent {
         setLanguage(language: "Swift")
         var config = config
         config.provider = model.provider
@@ -104,12 +64,6 @@ final class Engine: @unchecked Sendable {
         agent.inform(background: isInBackground ? true : nil, offline: isOffline ? true : nil)
         return agent
     }
-}
-
-/// A conversation of Stepwell's own, and what is done after a turn of it.
-struct HeldThread: Sendable {
-    let agent: FfiAgent
-    let afterTurn: @Sendable () -> Void
 }
 
 extension FfiAgent {

@@ -50,16 +50,16 @@ public struct PartialStream<Output: Decodable & Sendable>: AsyncSequence, Sendab
     fileprivate let turn: Turn<Output>
 
     public func makeAsyncIterator() -> AsyncIterator {
-        AsyncIterator(events: turn.makeAsyncIterator())
+        AsyncIterator(events: turn.events.makeAsyncIterator())
     }
 
-    /// Takes the events of the turn.
+    /// Takes the updates of the turn.
     public struct AsyncIterator: AsyncIteratorProtocol {
-        fileprivate let events: Turn<Output>.AsyncIterator
+        fileprivate let events: EventStream<Output>.AsyncIterator
         private let answer = PartialValue()
         private let properties = PropertyNames<Output>()
 
-        fileprivate init(events: Turn<Output>.AsyncIterator) { self.events = events }
+        fileprivate init(events: EventStream<Output>.AsyncIterator) { self.events = events }
 
         public mutating func next() async throws -> Partial<Output>? {
             while let event = try await events.next() {
@@ -73,7 +73,7 @@ public struct PartialStream<Output: Decodable & Sendable>: AsyncSequence, Sendab
 }
 
 extension Turn where Output: Decodable {
-    /// The answer as it comes, with the properties of its type. It takes the events of the turn.
+    /// The answer as it comes, with the properties of its type. It takes the updates of the turn.
     public var partials: PartialStream<Output> { PartialStream(turn: self) }
 }
 

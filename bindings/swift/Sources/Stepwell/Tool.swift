@@ -57,7 +57,7 @@ public protocol ToolWith<Deps>: AgentToolConvertible {
     var name: String { get }
     /// What the tool does, for the model.
     var description: String { get }
-    /// Whether the user must approve each call, by the agent's `approver`.
+    /// Whether the user must approve each call: by the agent's `approver`, or by `approve` of the turn or conversation.
     var requiresApproval: Bool { get }
     /// Whether running the tool twice does no more than running it once. Only such a tool is run again after a crash.
     var idempotent: Bool { get }

@@ -32,8 +32,9 @@ public struct ToolContextWith<Deps: Sendable>: Sendable {
         reports.partial(content: content)
     }
 
-    /// Asks the user, by the agent's `answerer`, and waits for the answer, which fits the question's schema. Without an
-    /// answerer, and when `Timeouts.approval` is over, the question is declined. The tool's own clock is paused meanwhile.
+    /// Asks the user, and waits for the answer, which fits the question's schema: that of the agent's `answerer`, or without
+    /// one that of `Turn.answer` or `Conversation.answer`. In a `run` without an answerer, and when `Timeouts.approval` is
+    /// over, the question is declined. The tool's own clock is paused meanwhile.
     ///
     /// An idempotent tool that is run again after a crash and asks the same question gets the earlier answer.
     ///

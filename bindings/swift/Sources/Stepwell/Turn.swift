@@ -3,20 +3,22 @@ import StepwellBindings
 /// A turn: one message of the user, and all that the model and its tools do about it. It is under way from the beginning.
 ///
 ///     let turn = agent.stream("What are Alice's and Bob's secret numbers?")
-///     for try await event in turn { … }
+///     for try await update in turn {
+///         if case .text(let text) = update { show(text.delta) }
+///     }
 ///     print(try await turn.result().usage)
 ///
-/// As a sequence it gives the events once, the last of which is `.completed`, and throws a `StepwellError` if the turn
-/// fails. Cancelling the task that iterates cancels the turn, and so do leaving the loop and letting go of the turn. The
-/// verbs are for other tasks meanwhile.
+/// As a sequence it gives the updates once, and throws a `StepwellError` if the turn fails. Cancelling the task that
+/// iterates cancels the turn, and so do leaving the loop and letting go of the turn. The verbs are for other tasks
+/// meanwhile.
 public final class Turn<Output: Sendable>: AsyncSequence, Sendable {
-    public typealias Element = Event
+    public typealias Element = Update
 
     let drive: TurnDrive
     private let answer: Answer<Output>
 
     /// Begins a turn. Where it cannot begin, or its task is cancelled already, that is thrown by what is done with it.
-    init(_ engine: Engine, _ answer: Answer<Output>, caller: Caller, begin: () throws -> (HeldThread, FfiTurn)) {
+    init(_ engine: Engine, _ answer: Answer<Output>, caller: Caller, begin: () throws -> FfiTurn) {
         self.answer = answer
         drive = TurnDrive(
             provider: engine.model.provider, caller: caller,
@@ -27,41 +29,34 @@ public final class Turn<Output: Sendable>: AsyncSequence, Sendable {
     }
 
     /// A turn that is under way already.
-    init(_ engine: Engine, _ answer: Answer<Output>, caller: Caller, _ turn: FfiTurn, thread: HeldThread? = nil) {
+    init(_ engine: Engine, _ answer: Answer<Output>, caller: Caller, _ turn: FfiTurn) {
         self.answer = answer
-        drive = TurnDrive(provider: engine.model.provider, caller: caller, turn: turn, afterTurn: thread?.afterTurn)
+        drive = TurnDrive(provider: engine.model.provider, caller: caller, begun: .success(turn))
     }
 
     public func makeAsyncIterator() -> AsyncIterator {
-        AsyncIterator(self)
+        AsyncIterator(events: events.makeAsyncIterator())
     }
 
-    /// Takes the events of a turn, and cancels it when it is released before they are over.
-    public final class AsyncIterator: AsyncIteratorProtocol {
-        private let turn: Turn
-        private var isReading = false
-        private var ready: ArraySlice<Event> = []
+    /// Takes the updates of a turn, and cancels it when it is released before they are over.
+    public struct AsyncIterator: AsyncIteratorProtocol {
+        fileprivate let events: EventStream<Output>.AsyncIterator
 
-        fileprivate init(_ turn: Turn) {
-            self.turn = turn
-        }
-
-        deinit {
-            if isReading { turn.drive.abandon() }
-        }
-
-        public func next() async throws -> Event? {
-            if let event = ready.popFirst() { return event }
-            if !isReading {
-                try turn.drive.take()
-                isReading = true
+        public mutating func next() async throws -> Update? {
+            while let event = try await events.next() {
+                if let update = Update(event) { return update }
             }
-            ready = try await turn.drive.nextBatch()[...]
-            return ready.popFirst()
+            return nil
         }
     }
 
-    /// The text as it comes: the deltas of the events that are text. It takes the events of the turn.
+    /// The turn's events as they are, in the place of its updates: for a backend that passes them on, or its log. The last
+    /// one is `.completed`.
+    public var events: EventStream<Output> {
+        EventStream(turn: self)
+    }
+
+    /// The text as it comes: the deltas of the updates that are text. It takes the updates of the turn.
     public var textStream: TextStream<Output> {
         TextStream(turn: self)
     }
@@ -87,17 +82,38 @@ public final class Turn<Output: Sendable>: AsyncSequence, Sendable {
     /// Supplies the result of a tool call: of a deferred call, also in a turn that was revived, or of a call that still
     /// runs, which is then stopped.
     public func resolveCall(_ toolCallId: String, content: String) async throws {
-        try await drive.turn.finishCall(toolCallId: toolCallId, content: content)
+        try await drive.turn.resolveCall(toolCallId: toolCallId, content: content)
     }
 
     /// Supplies a result that is more than text: AG-UI content parts, such as pictures.
     public func resolveCall(_ toolCallId: String, parts: JsonValue) async throws {
-        try await drive.turn.finishCallParts(toolCallId: toolCallId, parts: parts)
+        try await drive.turn.resolveCallParts(toolCallId: toolCallId, parts: parts)
     }
 
     /// Reports that a call failed; the model is shown the message.
     public func failCall(_ toolCallId: String, message: String, kind: ToolFailureKind? = nil) async throws {
         try await drive.turn.failCall(toolCallId: toolCallId, message: message, kind: kind)
+    }
+
+    /// Returns what the turn waits for: approvals and questions for the user, and results of deferred calls. The update
+    /// `.pending` reports each change.
+    public func pending() async throws -> [Pending] { try await drive.turn.pending() }
+
+    /// Allows the call that waits for the user's approval under this id, with these arguments instead of the model's if
+    /// there are any. The model is informed of a change.
+    public func approve(_ id: String, arguments: JsonValue? = nil) async throws {
+        try await drive.turn.approve(id: id, arguments: arguments)
+    }
+
+    /// Denies the call that waits for approval under this id, or declines the question. The model, or the tool that asked,
+    /// gets the reason.
+    public func deny(_ id: String, reason: String? = nil) async throws {
+        try await drive.turn.deny(id: id, reason: reason)
+    }
+
+    /// Answers the question of a running tool that waits under this id. The value fits the question's schema.
+    public func answer(_ id: String, _ value: JsonValue) async throws {
+        try await drive.turn.answer(id: id, value: value)
     }
 
     /// Sends a message during the turn, without stopping it: the model answers it in this turn, from the next hop on.
@@ -166,12 +182,12 @@ public struct TextStream<Output: Sendable>: AsyncSequence, Sendable {
     fileprivate let turn: Turn<Output>
 
     public func makeAsyncIterator() -> AsyncIterator {
-        AsyncIterator(events: turn.makeAsyncIterator())
+        AsyncIterator(events: turn.events.makeAsyncIterator())
     }
 
-    /// Takes the events of the turn.
+    /// Takes the updates of the turn.
     public struct AsyncIterator: AsyncIteratorProtocol {
-        fileprivate let events: Turn<Output>.AsyncIterator
+        fileprivate let events: EventStream<Output>.AsyncIterator
 
         public mutating func next() async throws -> String? {
             while let event = try await events.next() {

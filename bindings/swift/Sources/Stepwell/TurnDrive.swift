@@ -10,29 +10,19 @@ final class TurnDrive: @unchecked Sendable {
     private let ended = Promise<Result<Finished, any Error>>()
     /// Guards all below.
     private let lock = NSLock()
-    private var afterTurn: (@Sendable () -> Void)?
     private var caller: Caller?
     private var isTaken = false
     /// Is kept once a call of `suspend` has ended: whether it has suspended the turn.
     private var suspending: Promise<Bool>?
 
-    init(provider: String, caller: Caller, begun: Result<(HeldThread, FfiTurn), any Error>) {
+    init(provider: String, caller: Caller, begun: Result<FfiTurn, any Error>) {
         self.provider = provider
         self.caller = caller
-        self.begun = begun.map { $0.1 }
-        afterTurn = try? begun.get().0.afterTurn
-    }
-
-    init(provider: String, caller: Caller, turn: FfiTurn, afterTurn: (@Sendable () -> Void)?) {
-        self.provider = provider
-        self.caller = caller
-        begun = .success(turn)
-        self.afterTurn = afterTurn
+        self.begun = begun
     }
 
     deinit {
         // The turn is cancelled as Stepwell's own is released.
-        afterTurn?()
         caller?.end()
     }
 
@@ -131,11 +121,10 @@ final class TurnDrive: @unchecked Sendable {
     }
 
     private func over(_ result: Result<Finished, any Error>) {
-        let (afterTurn, caller) = lock.withLock {
-            defer { (self.afterTurn, self.caller) = (nil, nil) }
-            return (self.afterTurn, self.caller)
+        let caller = lock.withLock {
+            defer { self.caller = nil }
+            return self.caller
         }
-        afterTurn?()
         caller?.end()
         ended.keep(result)
     }

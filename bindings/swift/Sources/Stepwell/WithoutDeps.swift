@@ -4,6 +4,10 @@ import StepwellBindings
 extension AgentWith where Deps == Void {
     /// Asks the model, without any memory, and waits for its complete answer. The parts follow the prompt, in order: what
     /// `image`, `audio`, `video`, `document` and `file` make, and texts between them. Cancelling the task cancels the turn.
+    /// The run is kept in no store.
+    ///
+    /// Nobody can answer what the run asks the user: without an approver its calls are denied, and without an answerer the
+    /// questions of its tools are declined. In a `stream` and in a conversation they wait.
     ///
     /// Questions of an AG-UI agent are not shown to the user meanwhile: the agent is informed that there is no answer,
     /// and if it asks again, the turn is cancelled. `stream` shows them.
@@ -14,7 +18,7 @@ extension AgentWith where Deps == Void {
         _ prompt: String, _ parts: ContentPart..., options: RunOptions = RunOptions()
     ) async throws -> TurnResult<String> {
         try Task.checkCancellation()
-        return try await stream(prompt, parts: parts, answer: .text, deps: (), options: options).result()
+        return try await turn(prompt, parts, .text, (), options, isAnswerable: false).result()
     }
 
     /// Asks the model for an answer of the app's type, without any memory.
@@ -35,7 +39,7 @@ extension AgentWith where Deps == Void {
         _ prompt: String, _ parts: ContentPart..., generating type: Output.Type, options: RunOptions = RunOptions()
     ) async throws -> TurnResult<Output> {
         try Task.checkCancellation()
-        return try await stream(prompt, parts: parts, answer: .decoded(type), deps: (), options: options).result()
+        return try await turn(prompt, parts, .decoded(type), (), options, isAnswerable: false).result()
     }
 
     /// Asks the model, without any memory, and returns the turn, which is under way at once.
@@ -44,14 +48,14 @@ extension AgentWith where Deps == Void {
     public func stream(
         _ prompt: String, _ parts: ContentPart..., options: RunOptions = RunOptions()
     ) -> Turn<String> {
-        stream(prompt, parts: parts, answer: .text, deps: (), options: options)
+        turn(prompt, parts, .text, (), options)
     }
 
     /// Asks the model for an answer of the app's type, without any memory, and returns the turn; see `run`.
     public func stream<Output: DecodableAnywhere & Sendable>(
         _ prompt: String, _ parts: ContentPart..., generating type: Output.Type, options: RunOptions = RunOptions()
     ) -> Turn<Output> {
-        stream(prompt, parts: parts, answer: .decoded(type), deps: (), options: options)
+        turn(prompt, parts, .decoded(type), (), options)
     }
 
     /// Continues a stored turn, from what `Turn.rested` or `Turn.suspend` returned; see `revive` with `deps`.
@@ -112,5 +116,35 @@ extension ConversationWith where Deps == Void {
     /// Sends another message instead of the one that a stored turn began with; see `resend` with `deps`.
     public func resend(turn: String, _ prompt: String, _ parts: ContentPart...) async throws -> Turn<String> {
         try await resend(turn: turn, prompt, parts: parts, deps: ())
+    }
+
+    /// Allows the call that waits for the user's approval under this id; see `approve` with `deps`.
+    public func approve(_ id: String, arguments: JsonValue? = nil) async throws {
+        try await approve(id, arguments: arguments, deps: ())
+    }
+
+    /// Denies the call that waits for approval under this id, or declines the question; see `deny` with `deps`.
+    public func deny(_ id: String, reason: String? = nil) async throws {
+        try await deny(id, reason: reason, deps: ())
+    }
+
+    /// Answers the question of a running tool that waits under this id; see `answer` with `deps`.
+    public func answer(_ id: String, _ value: JsonValue) async throws {
+        try await answer(id, value, deps: ())
+    }
+
+    /// Gives the turn the result of a deferred call; see `resolveCall` with `deps`.
+    public func resolveCall(_ toolCallId: String, content: String) async throws {
+        try await resolveCall(toolCallId, content: content, deps: ())
+    }
+
+    /// Gives the turn a result that is more than text; see `resolveCall` with `deps`.
+    public func resolveCall(_ toolCallId: String, parts: JsonValue) async throws {
+        try await resolveCall(toolCallId, parts: parts, deps: ())
+    }
+
+    /// Reports that a deferred call failed; see `failCall` with `deps`.
+    public func failCall(_ toolCallId: String, message: String, kind: ToolFailureKind? = nil) async throws {
+        try await failCall(toolCallId, message: message, kind: kind, deps: ())
     }
 }

@@ -3,9 +3,10 @@ import StepwellBindings
 
 /// A scenario that was played.
 public struct Played: Sendable {
-    /// The scenario with the outputs of each step (`gives`), and how its runs ended (`digests`), as JSON.
+    /// The scenario with the outputs of each step (`gives`), how its runs ended (`digests`), and what a chat screen shows of them
+    /// (`chats`), as JSON.
     public let scenario: Data
-    /// The differences from the scenario's `gives`, `digests` and `expect`; empty if there are none.
+    /// The differences from the scenario's `gives`, `digests`, `chats` and `expect`; empty if there are none.
     public let unmet: [String]
 }
 
@@ -42,6 +43,7 @@ public func play(_ scenario: Data, restoreEvery: Int = 1) throws -> Played {
         return step
     }
     played["digests"] = host.digests()
+    played["chats"] = try host.chats()
     let unmet = try differences(file, played) + unexpected(played, host)
     return Played(scenario: Data(try json(played).utf8), unmet: unmet)
 }

@@ -16,6 +16,7 @@ func differences(_ file: Fields, _ played: Fields) throws -> [String] {
         try compare("step \(index + 1) (\(step.text("input") ?? ""))", step["gives"], came["gives"])
     }
     try compare("the digests", file["digests"], played["digests"])
+    try compare("the chats", file["chats"], played["chats"])
     return found
 }
 

@@ -32,12 +32,15 @@ final class ScenarioHost {
     var written: [String: String] = [:]
     var now = Date(timeIntervalSince1970: 0)
     private let restoreEvery: Int
+    private let screens = ScenarioScreens()
 
     init(_ scenario: Fields, restoreEvery: Int) throws {
         self.restoreEvery = restoreEvery
         config = try StepwellTesting.config(scenario.part("config"))
         let history = try compact(scenario.list("history"))
-        runs = ["run": try RunMachine(config: config, threadId: "thread-1", history: JsonValue(parsing: history))]
+        let messages = try JsonValue(parsing: history)
+        runs = ["run": try RunMachine(config: config, threadId: "thread-1", history: messages)]
+        try screens.begin("run", messages)
     }
 
     func run(_ name: String = "run") throws -> RunMachine {
@@ -48,6 +51,13 @@ final class ScenarioHost {
     /// The state of each run.
     func digests() -> [String: String] {
         runs.compactMapValues { $0.digest() }
+    }
+
+    /// What a chat screen shows of each run.
+    func chats() throws -> Fields {
+        var chats: Fields = [:]
+        for (name, machine) in runs { chats[name] = try screens.shown(name, usage: machine.usage()) }
+        return chats
     }
 
     /// Takes one step, and returns its results.
@@ -63,6 +73,7 @@ final class ScenarioHost {
         }
         let machine = try run(name)
         came.append(try machine.pollOutputs())
+        try screens.take(name, came, now: now)
         for case .persist(let write) in came.flatMap(\.effects) {
             written["\(name) \(write.id)"] = try machine.snapshot()
         }
@@ -89,11 +100,13 @@ final class ScenarioHost {
             let history = try step.text("history_of").map { try run($0).messages() }
             let thread = step.text("thread_id") ?? "thread-1"
             runs[name] = try RunMachine(config: config, threadId: thread, history: history)
+            try screens.begin(name, history ?? [])
         case "restore":
             runs[name] = try RunMachine.restore(snapshot: run(name).snapshot(), config: config)
         case "revive":
             let snapshot = try step.text("written").map { try written(name, $0) } ?? run(name).snapshot()
             runs[name] = try RunMachine.revive(snapshot: snapshot, config: config, now: now)
+            try screens.resume(name)
         case "receive":
             let bytes = try body(step)
             let cut = step.small("cut").map(Int.init) ?? max(bytes.count, 1)
@@ -106,6 +119,7 @@ final class ScenarioHost {
             }
         default:
             came.append(try input(try run(name), step))
+            try screens.act(name, step, now: now)
         }
     }
 

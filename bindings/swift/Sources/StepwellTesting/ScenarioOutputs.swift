@@ -60,6 +60,7 @@ private func line(_ event: Event) -> Line {
             }
         return said("\(it.call.hop):\(it.call.index) \(name(it.status))\(what)")
     case .retrying(let it): return said("\(it.attempt) in \(milliseconds(it.delay)) ms, \(it.reason)")
+    case .pending(let it): return said(it.pending.map(\.id).joined(separator: " "))
     case .interrupted(let it): return said(it.interrupts.map(\.id).joined(separator: " "))
     case .answerDropped(let it): return said(it.effect)
     case .warning(let it): return said(it.message)

@@ -27,7 +27,7 @@ private func agent(
 
 private func all(_ turn: Turn<String>) async throws -> [Event] {
     var all: [Event] = []
-    for try await event in turn { all.append(event) }
+    for try await event in turn.events { all.append(event) }
     return all
 }
 
@@ -157,8 +157,8 @@ func leavingTheLoop() async throws {
     let mock = try MockLlm(MockLlm.stall("Once"), MockLlm.text("Again"))
     let conversation = try agent(mock).conversation()
     let turn = conversation.stream("Tell")
-    for try await event in turn {
-        if case .textMessageContent = event { break }
+    for try await update in turn {
+        if case .text = update { break }
     }
     let error = await thrown(StepwellError.self) { try await turn.result() }
     #expect(error?.kind == .cancelled)
@@ -253,11 +253,9 @@ func nobodyToAsk() async throws {
     let pays = #"{"tool_call":{"name":"pay","arguments":{}}}"#
     let shop = try MockLlm(#"{"steps":[\#(pays),\#(pays)]}"#, MockLlm.text("Then not."))
     let pay = AgentTool("pay", "Pays.", requiresApproval: true) { _ in "paid" }
-    let denied = results(try await all(agent(shop, tools: [pay]).stream("Pay")))
-    #expect(denied.count == 2)
-    for result in denied {
-        guard case .failed(let failure) = result, failure.kind == .denied else { return #expect(Bool(false), "\(result)") }
-    }
+    #expect(try await agent(shop, tools: [pay]).run("Pay").text == "Then not.")
+    let told = try #require(try await shop.requests().last).texts.suffix(2)
+    #expect(told.count == 2 && told.allSatisfy { $0.contains("did not allow") }, "\(told)")
 
     let started = #"{"type":"RUN_STARTED","threadId":"t","runId":"r"}"#
     let asks =

@@ -120,11 +120,42 @@ enum Shown {
         }
     }
 
-    static func keeping(file: String, weather: AgentTool, show: (Event) -> Void) async throws {
+    static func watching(turn: Turn<String>, show: (String) -> Void, ask: (Pending) -> Void) async throws {
+        for try await update in turn {
+            switch update {
+            case .text(let text): show(text.delta)
+            case .pending(let pending): pending.forEach(ask)
+            default: break
+            }
+        }
+    }
+
+    static func replying(agent: Agent, store: SessionStore) async throws {
+        let garden = try agent.conversation(id: "garden", store: store)
+        for waiting in try await store.pending("garden") where waiting.kind == .approval {
+            if await confirm("Run \(waiting.tool)?") {
+                try await garden.approve(waiting.id)
+            } else {
+                try await garden.deny(waiting.id, reason: "not now")
+            }
+        }
+    }
+
+    @available(iOS 17, macOS 14, *)
+    @MainActor
+    static func chatting(agent: Agent, store: SessionStore) async throws {
+        let chat = try ChatSession(agent.conversation(id: "chat", store: store))
+        try await chat.load()
+        for recovered in try await agent.recover(store: store) {
+            if let turn = recovered.turn { try await chat.follow(turn) }
+        }
+    }
+
+    static func keeping(file: String, weather: AgentTool, show: (Update) -> Void) async throws {
         let store = try await SessionStore.openSqlite(path: file)
         let agent = Agent(model: .openAI("gpt-4o-mini"), tools: [weather], store: store)
         for recovered in try await agent.recover() {
-            if let turn = recovered.turn { for try await event in turn { show(event) } }
+            if let turn = recovered.turn { for try await update in turn { show(update) } }
         }
         let garden = try agent.conversation(id: "garden")
         print(try await garden.send("Will it rain?").text)

@@ -14,8 +14,8 @@ func everyOption() async throws {
     let agent = Agent(
         model: model, tools: [order], store: .inMemory(), persistAttempts: 3, partialArguments: true,
         resumption: .never)
-    for try await event in agent.stream("Tea") {
-        if case .partialArguments = event { break }
+    for try await update in agent.stream("Tea") {
+        if case .toolArguments = update { break }
     }
     #expect(try await mock.requests().map { $0.headers["x-mine"] } == ["1"])
     let error = await thrown(StepwellError.self) { try await Agent(model: model, persistAttempts: 3).run("Tea") }
@@ -119,7 +119,7 @@ func suspended() async throws {
     _ = try await turn.usage()
     let watching = Task {
         var events: [Event] = []
-        for try await event in turn { events.append(event) }
+        for try await event in turn.events { events.append(event) }
         return events
     }
     let id = try await deferredCall(turn)

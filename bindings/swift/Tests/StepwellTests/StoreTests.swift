@@ -41,7 +41,7 @@ func aTurnIsRevived() async throws {
     let revived = try other.revive(snapshot)
     try await revived.resolveCall(id, content: "the tea is here")
     var last: Event?
-    for try await event in revived { last = event }
+    for try await event in revived.events { last = event }
     #expect(last == .completed(.init(outcome: .success)))
 }
 
@@ -60,4 +60,16 @@ func aSuspendedTurnIsRecovered() async throws {
     let recovered = try #require(found.first?.turn)
     try await recovered.resolveCall(id, content: "the tea is here")
     #expect(try await recovered.result().text == "Enjoy!")
+}
+
+@Test("a run without a conversation is kept in no store")
+func aRunIsNotStored() async throws {
+    let mock = try MockLlm(MockLlm.text("Hello"), repeats: true)
+    let store = SessionStore.inMemory()
+    let agent = Agent(model: mock.model, store: store)
+    #expect(try await agent.run("Hi").text == "Hello")
+    #expect(try await agent.stream("Hi").result().text == "Hello")
+    #expect(try await store.threads(query: ThreadQuery()).isEmpty)
+    _ = try await agent.conversation(id: "garden").send("Hi")
+    #expect(try await store.threads(query: ThreadQuery()).map(\.key.thread) == ["garden"])
 }

@@ -3,7 +3,8 @@ import Testing
 
 /// The error of this type that something throws. `#expect(throws:)` does not give it before Swift 6.1.
 func thrown<Failure: Error>(
-    _ type: Failure.Type, sourceLocation: SourceLocation = #_sourceLocation, by run: () async throws -> some Any
+    _ type: Failure.Type, isolation: isolated (any Actor)? = #isolation,
+    sourceLocation: SourceLocation = #_sourceLocation, by run: () async throws -> some Sendable
 ) async -> Failure? {
     do {
         let value = try await run()

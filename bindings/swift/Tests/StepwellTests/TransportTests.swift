@@ -62,8 +62,8 @@ private final class Endless: HttpTransport {
 @Test("a request that nobody waits for is given up")
 func givenUp() async throws {
     let endless = Endless()
-    for try await event in agent("http://model.example/v1", client: endless).stream("Hi") {
-        if case .textMessageContent = event { break }
+    for try await update in agent("http://model.example/v1", client: endless).stream("Hi") {
+        if case .text = update { break }
     }
     for await _ in endless.givenUp {}
 }

@@ -1,70 +1,46 @@
-import ChatTurn
+import ChatScreen
 import Network
 import Stepwell
-import StepwellMachine
 import SwiftUI
 
-/// What the system tells the app beside SwiftUI.
-@MainActor
-final class AppDelegate: NSObject, UIApplicationDelegate {
-    let background = BackgroundTransport()
-    private let network = NWPathMonitor()
-    private(set) lazy var chat: Chat = {
-        let file = URL.applicationSupportDirectory.appendingPathComponent("chat.json")
-        try? FileManager.default.createDirectory(at: .applicationSupportDirectory, withIntermediateDirectories: true)
-        // An AG-UI agent holds the key to the model; `stepwell serve` is one.
-        let config = RunConfig(
-            provider: "ag-ui", baseUrl: "http://127.0.0.1:8000/agent",
-            device: DevicePolicy(background: .pauseClocks))
-        let time = ChatTool(ToolDefinition(name: "get_time", description: "The time on this phone.")) { _ in
+/// An AG-UI agent holds the key to the model; `stepwell serve` is one.
+private let agent = Agent(
+    model: .agUi("http://127.0.0.1:8000/agent"),
+    tools: [
+        AgentTool("get_time", "The time on this phone.", requiresApproval: true) { _ in
             Date.now.formatted(date: .complete, time: .standard)
         }
-        return Chat(
-            config: config, tools: [time], store: ChatStore(file: file), foreground: StreamTransport(),
-            background: background)
-    }()
-
-    func application(
-        _ application: UIApplication,
-        didFinishLaunchingWithOptions launchOptions: [UIApplication.LaunchOptionsKey: Any]? = nil
-    ) -> Bool {
-        Task { chat.takeUp(pending: await background.pending()) }
-        network.pathUpdateHandler = { [chat] path in
-            let isOnline = path.status == .satisfied
-            Task { @MainActor in isOnline ? chat.networkAvailable() : chat.networkLost() }
-        }
-        network.start(queue: .main)
-        return true
-    }
-
-    func application(
-        _ application: UIApplication, handleEventsForBackgroundURLSession identifier: String,
-        completionHandler: @escaping () -> Void
-    ) {
-        background.onFinished = completionHandler
-    }
-}
+    ],
+    device: DevicePolicy(background: .pauseClocks))
 
 @main
 struct ChatApp: App {
-    @UIApplicationDelegateAdaptor private var delegate: AppDelegate
     @Environment(\.scenePhase) private var phase
+    @State private var screen = ChatScreen(agent: agent)
     @State private var granted = UIBackgroundTaskIdentifier.invalid
+    private let network = NWPathMonitor()
 
     var body: some Scene {
         WindowGroup {
-            ChatView(chat: delegate.chat)
+            ChatView(screen: screen).task {
+                let folder = URL.applicationSupportDirectory
+                try? FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+                network.pathUpdateHandler = { [screen] path in
+                    let isOnline = path.status == .satisfied
+                    Task { @MainActor in screen.reaches(isOnline) }
+                }
+                network.start(queue: .main)
+                await screen.open(folder.appendingPathComponent("chat.sqlite"))
+            }
         }
         .onChange(of: phase) { _, phase in
             switch phase {
             case .background:
-                granted = UIApplication.shared.beginBackgroundTask {
-                    delegate.chat.ranOutOfTime()
-                    giveBack()
-                }
-                delegate.chat.enteredBackground()
+                // The seconds that the system grants; what they do not suffice for continues from the file.
+                granted = UIApplication.shared.beginBackgroundTask { giveBack() }
+                screen.shows(false)
             case .active:
-                delegate.chat.enteredForeground()
+                screen.shows(true)
                 giveBack()
             default:
                 break

@@ -1,98 +1,157 @@
-import ChatTurn
+import ChatScreen
+import Stepwell
 import SwiftUI
 
 struct ChatView: View {
-    let chat: Chat
-    @State private var text = ""
+    @Bindable var screen: ChatScreen
 
     var body: some View {
         VStack(spacing: 0) {
-            ScrollViewReader { reader in
-                ScrollView {
-                    LazyVStack(alignment: .leading, spacing: 12) {
-                        ForEach(chat.lines) { line in
-                            LineView(line: line).id(line.id)
-                        }
+            if let chat = screen.chat {
+                MessageList(messages: chat.state.messages)
+                if let problem = chat.state.problem {
+                    Label(problem.message, systemImage: "exclamationmark.triangle").foregroundStyle(.orange)
+                    Button("Try again") { screen.begin { try await $0.retry() } }
+                }
+                ForEach(chat.state.pending) { PendingView(screen: screen, pending: $0) }
+                ForEach(chat.state.interrupts.filter { chat.answers[$0.id] == nil }) { interrupt in
+                    AskView(question: interrupt.message ?? "The agent asks you.") { answer in
+                        screen.begin { try await $0.answer(interrupt.id, answer) }
+                    } dismiss: {
+                        screen.begin { try await $0.deny(interrupt.id) }
                     }
-                    .padding()
                 }
-                .onChange(of: chat.lines) { _, lines in
-                    if let last = lines.last { reader.scrollTo(last.id, anchor: .bottom) }
-                }
+                Composer(screen: screen, chat: chat)
+            } else {
+                ProgressView()
             }
-            Divider()
-            if let question = chat.questions.first {
-                QuestionView(question: question) { chat.answer(question, $0) }.id(question.id)
-                Divider()
-            }
-            HStack {
-                TextField("Message", text: $text, axis: .vertical)
-                    .textFieldStyle(.roundedBorder)
-                    .onSubmit(send)
-                if chat.isRunning {
-                    Button("Stop", systemImage: "stop.circle.fill", action: chat.cancel)
-                } else {
-                    Button("Send", systemImage: "arrow.up.circle.fill", action: send)
-                        .disabled(text.isEmpty)
-                }
-            }
-            .labelStyle(.iconOnly)
-            .font(.title2)
-            .padding()
         }
-    }
-
-    private func send() {
-        guard !text.isEmpty, !chat.isRunning else { return }
-        chat.send(text)
-        text = ""
+        .alert(
+            screen.trouble ?? "",
+            isPresented: Binding(get: { screen.trouble != nil }, set: { if !$0 { screen.trouble = nil } })
+        ) {}
     }
 }
 
-/// One question after the other.
-private struct QuestionView: View {
-    let question: Question
-    let answer: (Answer) -> Void
+private struct MessageList: View {
+    let messages: [ChatMessage]
+
+    var body: some View {
+        ScrollView {
+            LazyVStack(alignment: .leading, spacing: 12) {
+                ForEach(messages) { MessageView(message: $0) }
+            }
+            .padding()
+        }
+        .defaultScrollAnchor(.bottom)
+    }
+}
+
+private struct MessageView: View {
+    let message: ChatMessage
+
+    var body: some View {
+        ForEach(Array(message.parts.enumerated()), id: \.offset) { _, part in
+            switch part {
+            case .text(let it) where message.role == .user:
+                Text(it.text)
+                    .padding(10)
+                    .background(.tint.opacity(0.2), in: .rect(cornerRadius: 12))
+                    .frame(maxWidth: .infinity, alignment: .trailing)
+            case .text(let it): Text(it.text).textSelection(.enabled)
+            case .reasoning(let it): Text(it.text).font(.callout).foregroundStyle(.secondary)
+            case .tool(let it): ToolView(card: it.card)
+            case .media, .activity: Image(systemName: "photo")
+            }
+        }
+    }
+}
+
+private struct ToolView: View {
+    let card: ToolCard
+
+    var body: some View {
+        VStack(alignment: .leading) {
+            Label(card.label, systemImage: "wrench.and.screwdriver")
+            if let progress = card.progress {
+                ProgressView(progress.message ?? "", value: progress.fraction)
+            }
+            if let said = card.result ?? card.failure ?? card.partialResult { Text(said).font(.callout) }
+        }
+        .foregroundStyle(.secondary)
+    }
+}
+
+private struct PendingView: View {
+    let screen: ChatScreen
+    let pending: Pending
+
+    var body: some View {
+        switch pending.kind {
+        case .approval:
+            HStack {
+                Text("Allow \(pending.label ?? pending.tool)?").font(.callout)
+                Spacer()
+                Button("Deny", role: .cancel) { screen.begin { try await $0.deny(pending.id) } }
+                Button("Allow") { screen.begin { try await $0.approve(pending.id) } }
+            }
+            .buttonStyle(.bordered)
+            .padding()
+        case .question:
+            AskView(question: pending.message ?? pending.tool) { answer in
+                screen.begin { try await $0.answer(pending.id, answer) }
+            } dismiss: {
+                screen.begin { try await $0.deny(pending.id) }
+            }
+        case .result:
+            Label("\(pending.tool) is under way", systemImage: "hourglass")
+        }
+    }
+}
+
+private struct AskView: View {
+    let question: String
+    let answer: (JsonValue) -> Void
+    let dismiss: () -> Void
     @State private var text = ""
 
     var body: some View {
         VStack(alignment: .leading) {
-            Text(question.text).font(.callout)
-            if !question.isApproval {
-                TextField("Answer", text: $text).textFieldStyle(.roundedBorder)
-            }
+            Text(question).font(.callout)
+            TextField("Answer", text: $text).textFieldStyle(.roundedBorder)
             HStack {
-                if question.isApproval {
-                    Button("Deny", role: .cancel) { answer(.denied()) }
-                    Button("Allow") { answer(.approved) }
-                } else {
-                    Button("Dismiss", role: .cancel) { answer(.dismissed) }
-                    Button("Answer") { answer(.said(text)) }
-                }
+                Button("Dismiss", role: .cancel, action: dismiss)
+                // Words, or JSON where the question has a schema.
+                Button("Answer") { answer((try? JsonValue(parsing: text)) ?? JsonValue(stringLiteral: text)) }
             }
             .buttonStyle(.bordered)
         }
-        .frame(maxWidth: .infinity, alignment: .leading)
         .padding()
     }
 }
 
-private struct LineView: View {
-    let line: Line
+private struct Composer: View {
+    let screen: ChatScreen
+    let chat: ChatSession
+    @State private var text = ""
 
     var body: some View {
-        switch line.who {
-        case .user:
-            Text(line.text)
-                .padding(10)
-                .background(.tint.opacity(0.2), in: .rect(cornerRadius: 12))
-                .frame(maxWidth: .infinity, alignment: .trailing)
-        case .model:
-            Text(line.text).textSelection(.enabled)
-        case .tool:
-            Label(line.text, systemImage: "wrench.and.screwdriver").foregroundStyle(.secondary)
-        case .notice:
-            Label(line.text, systemImage: "exclamationmark.triangle").foregroundStyle(.orange)
+        HStack {
+            TextField("Message", text: $text, axis: .vertical).textFieldStyle(.roundedBorder).onSubmit(send)
+            if chat.isBusy { Button("Stop", systemImage: "stop.circle.fill", action: chat.cancel) }
+            Button("Send", systemImage: "arrow.up.circle.fill", action: send).disabled(text.isEmpty)
+        }
+        .labelStyle(.iconOnly)
+        .font(.title2)
+        .padding()
+    }
+
+    /// Sends a message, or adds it to the turn under way.
+    private func send() {
+        let said = text
+        text = ""
+        screen.begin { chat in
+            if chat.isBusy { try await chat.steer(said) } else { try await chat.send(said) }
         }
     }
 }

@@ -48,8 +48,9 @@ public class Agent internal constructor(internal val engine: Engine, private val
      * The [parts] follow the prompt, in order: what [image], [audio], [video], [document] and [file] make, and texts
      * between them. With parts, an empty prompt is left out.
      *
-     * Questions of an AG-UI agent are not shown to the user meanwhile: the agent is informed that there is no answer, and
-     * if it asks again, the turn is cancelled. The updates of [stream] show them.
+     * Nobody can answer what waits for the user meanwhile: without an approver, tools that need approval are denied, and
+     * without an answerer their questions are declined. An AG-UI agent that asks is informed that there is no answer, and
+     * if it asks again, the turn is cancelled. The turns of [stream] can be answered. Neither is kept in a store.
      *
      * @throws StepwellException if the answer is incomplete; its subclasses give the reason
      */
@@ -57,7 +58,7 @@ public class Agent internal constructor(internal val engine: Engine, private val
         prompt: String,
         vararg parts: ContentPart,
         options: RunOptions.() -> Unit = {},
-    ): TurnResult<String> = stream(prompt, *parts, options = options).result()
+    ): TurnResult<String> = once(engine.sent(prompt, parts, options), Answer.Text, isAnswerable = false).result()
 
     /**
      * Asks the model for an answer of a `@Serializable` type, as the other overload does:
@@ -81,14 +82,23 @@ public class Agent internal constructor(internal val engine: Engine, private val
         vararg parts: ContentPart,
         json: Json = StepwellJson,
         noinline options: RunOptions.() -> Unit = {},
-    ): TurnResult<T> = stream(prompt, serializer<T>(), *parts, json = json, options = options).result()
+    ): TurnResult<T> = run(prompt, serializer<T>(), *parts, json = json, options = options)
+
+    /** Asks for an answer of the type of a serializer. */
+    public suspend fun <T> run(
+        prompt: String,
+        type: KSerializer<T>,
+        vararg parts: ContentPart,
+        json: Json = StepwellJson,
+        options: RunOptions.() -> Unit = {},
+    ): TurnResult<T> = once(engine.sent(prompt, parts, options), Answer.of(type, json), isAnswerable = false).result()
 
     /** Asks the model, without any memory; the turn begins when it is collected. */
     public fun stream(
         prompt: String,
         vararg parts: ContentPart,
         options: RunOptions.() -> Unit = {},
-    ): Turn<String> = engine.turn(engine.asked(prompt, parts, options), Answer.Text, deps, engine::once)
+    ): Turn<String> = once(engine.sent(prompt, parts, options), Answer.Text)
 
     /** Asks the model for an answer of a `@Serializable` type; the turn begins when it is collected. */
     @JvmName("streamTyped")
@@ -106,7 +116,7 @@ public class Agent internal constructor(internal val engine: Engine, private val
         vararg parts: ContentPart,
         json: Json = StepwellJson,
         options: RunOptions.() -> Unit = {},
-    ): Turn<T> = engine.turn(engine.asked(prompt, parts, options), Answer.of(type, json), deps, engine::once)
+    ): Turn<T> = once(engine.sent(prompt, parts, options), Answer.of(type, json))
 
     /**
      * Returns the conversation with this id, a new one if absent: what is said in it is remembered, in this process as
@@ -132,12 +142,12 @@ public class Agent internal constructor(internal val engine: Engine, private val
         store: SessionStore? = null,
     ): Conversation {
         val agent = engine.agent(store)
-        val thread = if (history == null && sharedState == null) {
-            agent.thread(key)
+        val conversation = if (history == null && sharedState == null) {
+            agent.conversation(key)
         } else {
-            agent.threadWithHistory(key, (history ?: Transcript()).json, sharedState)
+            agent.conversationWithHistory(key, (history ?: Transcript()).json, sharedState)
         }
-        return Conversation(engine, deps, agent, thread)
+        return Conversation(engine, deps, agent, conversation)
     }
 
     /**
@@ -146,7 +156,7 @@ public class Agent internal constructor(internal val engine: Engine, private val
      * each answer that is missing. Messages of the turn's conversation follow it.
      */
     public fun revive(snapshot: String): Turn<String> =
-        engine.turn({ agent -> agent.revive(snapshot) }, Answer.Text, deps) { HeldThread(engine.agent()) {} }
+        Turn(model.provider, Answer.Text, deps, engine::agent) { it.revive(snapshot) }
 
     /**
      * Revives every unfinished turn of the store that no process drives any more: those that a dead process left, and
@@ -162,7 +172,7 @@ public class Agent internal constructor(internal val engine: Engine, private val
     public suspend fun <R> recover(store: SessionStore? = null, block: suspend (List<Recovered>) -> R): R =
         engine.agent(store).turnScope(deps) { scoped ->
             val found = scoped.recover().map { found ->
-                val turn = found.turn?.let { turn -> engine.turn({ turn }, Answer.Text, deps) { HeldThread(scoped) {} } }
+                val turn = found.turn?.let { turn -> Turn(model.provider, Answer.Text, deps, { scoped }) { turn } }
                 Recovered(found.key, turn, found.error)
             }
             block(found)
@@ -172,19 +182,23 @@ public class Agent internal constructor(internal val engine: Engine, private val
     public fun withModel(model: Model): Agent = Agent(engine.with(model, engine.configOf(model)), deps)
 
     /** Reports that the app goes to the background; see [DevicePolicy]. It concerns all turns, also later ones. */
-    public fun enteredBackground(): Unit = engine.inform(background = true)
+    public fun enteredBackground(): Unit = engine.agent.enteredBackground()
 
     /** Reports that the app is in the foreground again. */
-    public fun enteredForeground(): Unit = engine.inform(background = false)
+    public fun enteredForeground(): Unit = engine.agent.enteredForeground()
 
     /** Reports that the network is gone. */
-    public fun networkLost(): Unit = engine.inform(offline = true)
+    public fun networkLost(): Unit = engine.agent.networkLost()
 
     /** Reports that there is a network, or that another one replaced it. */
-    public fun networkAvailable(): Unit = engine.inform(offline = false)
+    public fun networkAvailable(): Unit = engine.agent.networkAvailable()
 
     /** Returns the agent for callers that block, and for Java. */
     public fun blocking(): BlockingAgent = BlockingAgent(this)
+
+    /** A turn that remembers nothing; whoever has it can answer what it waits for, unless [isAnswerable] is false. */
+    internal fun <T> once(sent: Sent, answer: Answer<T>, isAnswerable: Boolean = true): Turn<T> =
+        Turn(model.provider, answer, deps, engine::agent) { sent.to(it, isAnswerable) }
 
     public companion object {
         /** Begins an agent; for Java. */

@@ -74,7 +74,10 @@ public class AgentBuilder<out D> internal constructor(private val model: Model) 
         tool(name, description) { build.accept(this) }
     }
 
-    /** Sets the code that asks the user to approve the tools that need it. Without it they are denied. */
+    /**
+     * Sets the code that asks the user to approve the tools that need it. Without it their calls wait: [Turn.pending],
+     * [Conversation.pending] and [SessionStore.pending] list them, and a plain [Agent.run] denies them.
+     */
     public fun approver(ask: suspend (ToolInvocation) -> Decision) {
         approver = object : Approver {
             override suspend fun decide(invocation: ToolInvocation): Decision = code.run { ask(invocation) }
@@ -83,7 +86,7 @@ public class AgentBuilder<out D> internal constructor(private val model: Model) 
 
     /**
      * Sets the code that asks the user the questions of running tools: [ask] returns the answer, which fits the
-     * question's schema, or that there is none. Without it their questions are declined.
+     * question's schema, or that there is none. Without it they wait, as the calls without an [approver] do.
      */
     public fun answerer(ask: suspend (ToolInvocation, Question) -> UserAnswer) {
         answerer = object : Answerer {

@@ -53,7 +53,7 @@ public class AgentWithDeps<in D> internal constructor(private val engine: Engine
         deps: D,
         json: Json = StepwellJson,
         noinline options: RunOptions.() -> Unit = {},
-    ): TurnResult<T> = withDeps(deps).stream(prompt, serializer<T>(), *parts, json = json, options = options).result()
+    ): TurnResult<T> = withDeps(deps).run(prompt, serializer<T>(), *parts, json = json, options = options)
 
     /** Asks the model, without any memory; the turn begins when it is collected. */
     public fun stream(

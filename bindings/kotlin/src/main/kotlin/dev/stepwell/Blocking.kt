@@ -32,7 +32,10 @@ public class BlockingAgent internal constructor(private val agent: Agent) {
         prompt: String,
         onUpdate: Consumer<Update>,
         options: Consumer<RunOptions> = NONE,
-    ): TurnResult<String> = blocked { agent.stream(prompt) { options.accept(this) }.shownTo(onUpdate) }
+    ): TurnResult<String> = blocked {
+        val sent = agent.engine.sent(prompt, emptyArray()) { options.accept(this) }
+        agent.once(sent, Answer.Text, isAnswerable = false).shownTo(onUpdate)
+    }
 
     /** Returns the conversation with this id; see [Agent.conversation]. */
     @JvmOverloads

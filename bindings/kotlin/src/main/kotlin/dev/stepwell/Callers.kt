@@ -55,8 +55,13 @@ internal class Caller(context: CoroutineContext) {
         (if (isOver) GlobalScope else scope).launch(block = code)
     }
 
-    suspend fun end() {
+    /** Code that is called later finds no context. */
+    fun forget() {
         known.remove(id)
+    }
+
+    suspend fun end() {
+        forget()
         synchronized(this) { isOver = true }
         job.cancelAndJoin()
     }

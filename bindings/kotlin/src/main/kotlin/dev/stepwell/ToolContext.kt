@@ -31,7 +31,7 @@ public class ToolContext<out D> internal constructor(private val context: FfiToo
 
     /**
      * Asks the user, by the agent's answerer, and waits for the answer, which fits the question's schema. Without an
-     * answerer, and when [Timeouts.approval] is over, the question is declined. The tool's own clock is paused meanwhile.
+     * answerer the question waits for [Turn.answer]; when [Timeouts.approval] is over, it is declined. The tool's own clock is paused meanwhile.
      *
      * An idempotent tool that is run again after a crash and asks the same question gets the earlier answer.
      *

@@ -1,8 +1,10 @@
 package dev.stepwell
 
 import dev.stepwell.internal.FfiAgent
+import dev.stepwell.internal.FfiConversation
 import dev.stepwell.internal.FfiTurn
 import dev.stepwell.internal.Finished
+import java.util.UUID
 import java.util.concurrent.atomic.AtomicBoolean
 import kotlin.coroutines.cancellation.CancellationException
 import kotlinx.coroutines.CompletableDeferred
@@ -29,7 +31,7 @@ public class Turn<out T> internal constructor(
     private val provider: String,
     private val answer: Answer<T>,
     private val deps: Deps,
-    private val thread: () -> HeldThread,
+    private val agent: () -> FfiAgent,
     private val begin: suspend (FfiAgent) -> FfiTurn,
 ) {
     private val growing = answer.growing()
@@ -112,15 +114,13 @@ public class Turn<out T> internal constructor(
 
     private suspend fun driven(show: (suspend (List<Event>) -> Unit)?) {
         try {
-            val on = thread()
             val fault = TurnFault { current?.cancel() }
             val finished = try {
-                on.agent.turnScope(deps + fault) { agent ->
-                    answer.asked(agent) { begin(it).use { turn -> turn.taken(show) } }
+                agent().turnScope(deps + fault) { scoped ->
+                    answer.asked(scoped) { begin(it).use { turn -> turn.taken(show) } }
                 }
             } finally {
                 current = null
-                on.afterTurn()
             }
             if (finished == null) {
                 val words = "the turn was suspended" to "revive it by what `suspend` returned"
@@ -182,11 +182,11 @@ public class Turn<out T> internal constructor(
      * Supplies the result of a tool call: of a deferred call, also in a turn that was revived, or of a call that still
      * runs, which is then stopped.
      */
-    public suspend fun resolveCall(toolCallId: String, content: String): Unit = underWay { finishCall(toolCallId, content) }
+    public suspend fun resolveCall(toolCallId: String, content: String): Unit = underWay { resolveCall(toolCallId, content) }
 
     /** Supplies a result that is more than text: AG-UI content parts, such as pictures. */
     public suspend fun resolveCall(toolCallId: String, parts: JsonArray): Unit =
-        underWay { finishCallParts(toolCallId, parts) }
+        underWay { resolveCallParts(toolCallId, parts) }
 
     /** Reports that a call failed; the model is shown the message. */
     public suspend fun failCall(
@@ -194,6 +194,27 @@ public class Turn<out T> internal constructor(
         message: String,
         kind: ToolFailureKind = ToolFailureKind.ERROR,
     ): Unit = underWay { failCall(toolCallId, message, kind) }
+
+    /**
+     * Returns what the turn waits for: the user's approvals and answers, and the results of deferred calls.
+     * [Update.Pending] reports each change.
+     */
+    public suspend fun pending(): List<Pending> = underWay { pending() }
+
+    /**
+     * Allows the call that waits for approval under this [Pending.id], with these [arguments] instead of the model's if
+     * there are any. The model is informed of a change.
+     */
+    public suspend fun approve(id: String, arguments: JsonObject? = null): Unit = underWay { approve(id, arguments) }
+
+    /**
+     * Denies the call that waits for approval under this [Pending.id], or declines the question. The model, or the tool
+     * that asked, gets the [reason].
+     */
+    public suspend fun deny(id: String, reason: String? = null): Unit = underWay { deny(id, reason) }
+
+    /** Answers the question of a running tool that waits under this [Pending.id]. The value fits the question's schema. */
+    public suspend fun answer(id: String, value: JsonElement): Unit = underWay { answer(id, value) }
 
     /**
      * Sends a message during the turn, without stopping it: the model answers it in this turn, from the next hop on.
@@ -286,20 +307,23 @@ public val Outcome.problem: Problem? get() = problemOf(this)
  */
 public fun ContextOverflow.newest(part: Double): List<String> = newestMessages(this, part)
 
-/** A turn of an agent. */
-internal fun <T> Engine.turn(
-    begin: suspend (FfiAgent) -> FfiTurn,
-    answer: Answer<T>,
-    deps: Deps,
-    thread: () -> HeldThread,
-): Turn<T> = Turn(model.provider, answer, deps, thread, begin)
+/** A message as it is sent, under the options of its run. */
+internal class Sent(
+    private val prompt: String,
+    private val parts: List<ContentPart>,
+    private val options: RunOptions,
+) {
+    /** Begins a turn of a conversation with it. */
+    fun to(conversation: FfiConversation): FfiTurn =
+        conversation.send(prompt, options.made(), options.tools, parts)
 
-/** Begins a turn with a message, under the options of the run. */
-internal fun Engine.asked(
-    prompt: String,
-    parts: Array<out ContentPart>,
-    options: RunOptions.() -> Unit,
-): suspend (FfiAgent) -> FfiTurn {
-    val said = RunOptions(this).apply(options)
-    return { agent -> agent.startTurn(prompt, said.made(), said.tools, parts.asList()) }
+    /** Begins a turn that remembers nothing; what would wait for a user that nobody can ask is denied. */
+    fun to(agent: FfiAgent, isAnswerable: Boolean): FfiTurn {
+        val start = Start(UUID.randomUUID().toString(), text = prompt, options = options.made(), parts = parts)
+        return agent.start(start, options.tools, isAnswerable = isAnswerable)
+    }
 }
+
+/** A message with its options. */
+internal fun Engine.sent(prompt: String, parts: Array<out ContentPart>, options: RunOptions.() -> Unit): Sent =
+    Sent(prompt, parts.asList(), RunOptions(this).apply(options))

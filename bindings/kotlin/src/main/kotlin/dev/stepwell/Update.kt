@@ -63,6 +63,9 @@ public sealed interface Update {
     /** An AG-UI agent asks the user; the turn waits for [Turn.resume]. */
     public data class Interrupted(public val interrupts: List<Interrupt>) : Update
 
+    /** What the turn waits for has changed: this is all of it now. [Turn.approve] and the like answer. */
+    public data class Pending(public val pending: List<dev.stepwell.Pending>) : Update
+
     /** A request failed, and is sent again after the [delay]. The [attempt] counts from 1. */
     public data class Retrying(public val attempt: Int, public val delay: Duration, public val reason: String) : Update
 
@@ -122,6 +125,7 @@ internal fun Event.update(): Update? = when (this) {
     is Event.PartialOutput -> Update.Output(changes, stopped)
     is Event.OutputRefused -> Update.OutputRefused(reason, retriesLeft)
     is Event.Interrupted -> Update.Interrupted(interrupts)
+    is Event.Pending -> Update.Pending(pending)
     is Event.Retrying -> Update.Retrying(attempt, delay, reason)
     is Event.WaitingForNetwork -> Update.WaitingForNetwork(upTo)
     is Event.StreamResumed -> Update.StreamResumed(hop, attempt)

@@ -50,6 +50,7 @@ class ScenarioTest {
     fun aChangedInputChangesTheDigest() {
         val unmet = play(files.first().readText().replace("\"Hello", "\"Hallo")).unmet
         assertTrue(unmet.any { it.startsWith("the digests") }, "$unmet")
+        assertTrue(unmet.any { it.startsWith("the chats") }, "$unmet")
         assertTrue(unmet.any { it.startsWith("step 3 (receive)") }, "$unmet")
     }
 

@@ -84,7 +84,7 @@ class SharedAgentTest {
                 }
             }.awaitAll()
         }
-        agent.engine.agent().registry().use { registry ->
+        agent.engine.agent.registry().use { registry ->
             assertEquals(emptyList(), registry.unreadThreads())
             assertEquals(emptyList(), registry.running())
         }

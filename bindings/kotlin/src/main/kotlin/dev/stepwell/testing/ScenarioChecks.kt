@@ -22,6 +22,7 @@ internal fun differences(file: JsonObject, played: JsonObject): List<String> = b
         compare("step ${index + 1} (${step.jsonObject.text("input")})", step.jsonObject["gives"], came.jsonObject["gives"])
     }
     compare("the digests", file["digests"], played["digests"])
+    compare("the chats", file["chats"], played["chats"])
 }
 
 /** The author's expectations that the played scenario does not meet. */

@@ -32,6 +32,7 @@ internal class ScenarioHost(scenario: JsonObject, private val restoreEvery: Int 
     private val config = config(scenario.json("config").jsonObject)
     val runs = mutableMapOf("run" to RunMachine(config, "thread-1", JsonArray(scenario.list("history"))))
     val written = mutableMapOf<String, String>()
+    private val screens = ScenarioScreens().apply { begin("run", JsonArray(scenario.list("history"))) }
     var now: Instant = Instant.EPOCH
 
     fun run(name: String = "run"): RunMachine =
@@ -42,11 +43,17 @@ internal class ScenarioHost(scenario: JsonObject, private val restoreEvery: Int 
     }
 
     override fun close() {
+        screens.close()
         runs.values.forEach { it.close() }
     }
 
     /** The state of each run. */
     fun digests(): JsonObject = JsonObject(runs.mapValues { JsonPrimitive(it.value.digest()) })
+
+    /** What a chat screen shows of each run. */
+    fun chats(): JsonObject = JsonObject(
+        buildMap { for ((name, run) in runs) screens.shown(name, run)?.let { put(name, it) } },
+    )
 
     fun restore(name: String, snapshot: String) {
         put(name, RunMachine.restore(snapshot, config))
@@ -65,6 +72,7 @@ internal class ScenarioHost(scenario: JsonObject, private val restoreEvery: Int 
         }
         val machine = run(name)
         came += machine.pollOutputs()
+        screens.take(name, came, now)
         val effects = came.flatMap { it.effects }
         for (effect in effects) if (effect is Effect.Persist) written["$name ${effect.id}"] = machine.snapshot()
         val events = lines(came.flatMap { it.events })
@@ -86,11 +94,13 @@ internal class ScenarioHost(scenario: JsonObject, private val restoreEvery: Int 
             "new_run" -> {
                 val history = step.text("history_of")?.let { run(it).messages() }
                 put(name, RunMachine(config, step.text("thread_id") ?: "thread-1", history))
+                screens.begin(name, history ?: JsonArray(emptyList()))
             }
             "restore" -> restore(name, run(name).snapshot())
             "revive" -> {
                 val snapshot = step.text("written")?.let { written(name, it) } ?: run(name).snapshot()
                 put(name, RunMachine.revive(snapshot, config, now))
+                screens.resume(name)
             }
             "receive" -> {
                 val body = body(step)
@@ -103,7 +113,10 @@ internal class ScenarioHost(scenario: JsonObject, private val restoreEvery: Int 
                     came += run(name).receive(step.needed("effect"), piece, now = now)
                 }
             }
-            else -> came += input(run(name), step)
+            else -> {
+                came += input(run(name), step)
+                screens.act(name, step, now)
+            }
         }
     }
 

@@ -53,6 +53,7 @@ private fun line(event: Event): Triple<String, String?, String> {
         }
         is Event.Retrying -> said("${event.attempt} in ${event.delay.inWholeMilliseconds} ms, ${event.reason}")
         is Event.Interrupted -> said(event.interrupts.joinToString(" ") { it.id })
+        is Event.Pending -> said(event.pending.joinToString(" ") { it.id })
         is Event.AnswerDropped -> said(event.effect)
         is Event.Warning -> said(event.message)
         is Event.Completed -> said(line(event.outcome))
