@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use stepwell_core::event::Message;
 use stepwell_core::run::{self, Failure};
-use stepwell_core::session::{self, title};
+use stepwell_core::session::{Turn, pending, title};
 use stepwell_ffi::{Outcome, TurnRecord};
 
 /// A call of a host without a run.
@@ -54,8 +54,8 @@ fn answer(call: Call) -> Result<Value, Refused> {
     Ok(match call {
         Call::Transcript(stored) => json!(stored.history()?),
         Call::Pending { turn } => {
-            let turn = session::Turn::try_from(*turn);
-            json!(session::pending(&turn.map_err(unfit)?))
+            let turn = Turn::try_from(*turn);
+            json!(pending(&turn.map_err(unfit)?))
         }
         Call::Title { messages } => title(&messages).into(),
         Call::NotStored { message } => json!(not_stored(message)),
