@@ -290,7 +290,8 @@ impl<T: Output> Agent<(), T> {
         Run::new(self.for_one_turn(), prompt.into())
     }
 
-    /// Answers a message with ids that the program makes, as [`run`](Self::run) does.
+    /// Answers a message with ids that the program makes, as [`run`](Self::run) does: for the bindings.
+    #[doc(hidden)]
     pub fn start(&self, start: Start) -> Run<T> {
         Run::of_start(self.for_one_turn(), start)
     }

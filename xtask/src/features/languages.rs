@@ -115,6 +115,13 @@ impl Known {
                     {
                         item.of = of.to_owned();
                     }
+                    // What a turn and its conversation have in common.
+                    if language == "python" && item.of == "Replies" {
+                        for of in ["Turn", "Conversation"] {
+                            item.of = of.to_owned();
+                            known.put("python", item.written("python"));
+                        }
+                    }
                     // An agent's options in the browser are those of the configuration, but for some.
                     let is_option = language == "web" && item.of == "RunConfig";
                     if is_option && !omitted.contains(&format!("\"{}\"", item.name)) {

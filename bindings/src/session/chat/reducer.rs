@@ -44,7 +44,6 @@ impl ChatReducer {
     }
 
     /// Begins a turn with the user's message, an AG-UI message in JSON. `turn` is the run id of its first hop.
-    #[uniffi::method(default(message = None))]
     pub fn begin(
         &self,
         turn: String,

@@ -223,39 +223,6 @@ func aTurnWithoutNetwork() async {
     #expect(!chat.isRunning && chat.lines.last?.text == "Hi")
 }
 
-/// What every language's first program is tried with, and where: `cargo xtask test swift-package` tells it.
-private struct FirstContact: Decodable, Sendable, CustomTestStringConvertible {
-    let `case`: String
-    let baseUrl: String
-    let answers: String?
-    let says: String?
-
-    var testDescription: String { `case` }
-
-    static let all: [FirstContact] = {
-        let told = ProcessInfo.processInfo.environment["STEPWELL_FIRST_CONTACT"] ?? "[]"
-        do {
-            return try JSONDecoder().decode([FirstContact].self, from: Data(told.utf8))
-        } catch {
-            fatalError("STEPWELL_FIRST_CONTACT: \(error)")
-        }
-    }()
-}
-
-@Test("what goes wrong is said, over the system's own network", arguments: FirstContact.all)
-@MainActor
-private func whatGoesWrong(_ contact: FirstContact) async {
-    let file = FileManager.default.temporaryDirectory.appendingPathComponent("chat-\(UUID().uuidString).json")
-    var config = RunConfig(provider: "openai-compatible", model: "m", baseUrl: contact.baseUrl)
-    config.retry.firstDelay = .zero
-    let chat = Chat(config: config, tools: [], store: ChatStore(file: file), foreground: StreamTransport())
-    chat.send("Hello")
-    await until { !chat.isRunning }
-    let last = chat.lines.last
-    #expect(last?.text.contains(contact.answers ?? contact.says ?? "nothing of the kind") == true)
-    #expect(last?.who == (contact.answers == nil ? .notice : .model))
-}
-
 @Test("a model that falls silent is given up, and a turn can be stopped")
 @MainActor
 func aSilentModel() async {
