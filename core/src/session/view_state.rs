@@ -323,8 +323,27 @@ impl ViewState {
                 .max()
                 .unwrap_or_default(),
             turns: turns.cloned().collect(),
-            messages: self.messages(options),
+            messages: self.record(options),
         }
+    }
+
+    /// Returns the messages as the conversation has them: the result of a call whose arguments the user edited has the
+    /// note to the model, as it is for an AG-UI client.
+    fn record(&self, options: &ViewOptions) -> Vec<MessageView> {
+        let answers = self.answers();
+        let mut record = self.messages(options);
+        for message in &mut record {
+            for call in &mut message.tool_executions {
+                let asked = (message.id.clone(), call.tool_id.clone());
+                let known = self.executions.get(&asked);
+                if known.is_some_and(|known| known.edited.is_some())
+                    && let Some((content, _)) = answers.get(&(&message.id, &call.tool_id))
+                {
+                    call.result = Some((*content).clone());
+                }
+            }
+        }
+        record
     }
 
     /// The results that are in the conversation, by their calls.
