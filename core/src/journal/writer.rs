@@ -264,6 +264,12 @@ fn forget_labels(output: &mut Value) {
             content.remove("label");
         }
     }
+    let pending = output.pointer_mut("/event/pending/pending");
+    for pending in pending.and_then(Value::as_array_mut).into_iter().flatten() {
+        if let Some(pending) = pending.as_object_mut() {
+            pending.remove("label");
+        }
+    }
 }
 
 /// Takes all outputs of a machine, and says what they are.

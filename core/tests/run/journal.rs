@@ -142,7 +142,12 @@ fn in_full_a_journal_has_the_requests_the_events_and_the_blocks_and_is_the_same_
 fn a_journal_replays_without_the_labels_of_the_apps_own_code() {
     let world = stored(Dialect::OpenAiChat, |config| {
         let label = |_: &Value| Some("A label".to_owned());
-        offer(config, Tool::new("labelled", "Works.").label(label));
+        offer(
+            config,
+            Tool::new("labelled", "Works.")
+                .label(label)
+                .requires_approval(),
+        );
     });
     let mut world = world
         .tool("labelled", |_| ToolReply::text("ok"))
