@@ -177,3 +177,6 @@ def setup(app: Sphinx) -> None:
     app.connect("source-read", read)
     app.connect("include-read", read_included)
     app.connect("build-finished", for_models)
+
+# Pygments does not know Swift's key paths (`\.offset`).
+suppress_warnings = ["misc.highlighting_failure"]

@@ -106,21 +106,6 @@ impl Chat {
 
     /// Notes the outputs of a run.
     fn take(&self, outputs: &Value, now: u64) {
-        for effect in list(outputs, "effects") {
-            let id = effect["id"].as_str().unwrap();
-            if effect["type"] == "askUser" {
-                let number: u32 = id.rsplit(':').next().unwrap().parse().unwrap();
-                let (call, tool_call_id) = (
-                    &effect["invocation"]["call"],
-                    &effect["invocation"]["toolCallId"],
-                );
-                let question = &effect["question"];
-                let ask = json!({ "chat": "ask", "call": call, "toolCallId": tool_call_id, "number": number, "question": question });
-                self.call(&ask, now);
-            } else if effect["type"] == "cancelTool" && id.starts_with("ask:") {
-                self.call(&json!({ "chat": "settle", "id": id }), now);
-            }
-        }
         self.call(
             &json!({ "chat": "apply", "events": list(outputs, "events") }),
             now,
@@ -259,7 +244,6 @@ impl Host {
                     json!({ "id": step["message_id"], "role": "user", "content": step["say"] });
                 json!({ "chat": "steer", "message": message })
             }
-            "answer" | "decline" => json!({ "chat": "settle", "id": step["effect"] }),
             _ => return,
         };
         self.chats[name].call(&call, self.now);
