@@ -321,7 +321,7 @@ class Agent(Generic[Deps, Out]):
         store: SessionStore | Store | None = None,
         shared_state: Json = None,
         when_busy: WhenBusy | None = None,
-        deps: Deps = None,  # type: ignore[assignment]
+        deps: Deps | None = None,
     ) -> Conversation[Deps, Out]:
         """Returns the conversation with this id, or a new one; each user and each conversation needs one.
 
@@ -353,7 +353,7 @@ class Agent(Generic[Deps, Out]):
         server: str = "",
         room: str = "",
         store: SessionStore | Store | None = None,
-        deps: Deps = None,  # type: ignore[assignment]
+        deps: Deps | None = None,
     ) -> Turn[Out]:
         """Continues a stored turn in its own conversation, from what ``Turn.rested`` or ``Turn.suspend`` returned, in this
         process or a later one.
@@ -375,7 +375,7 @@ class Agent(Generic[Deps, Out]):
         server: str = "",
         room: str = "",
         store: SessionStore | Store | None = None,
-        deps: Deps = None,  # type: ignore[assignment]
+        deps: Deps | None = None,
     ) -> SyncTurn[Out]:
         """Continues a stored turn as ``revive`` does, for a plain ``for`` loop."""
         from .sync import SyncTurn
@@ -386,7 +386,7 @@ class Agent(Generic[Deps, Out]):
         self,
         *,
         store: SessionStore | Store | None = None,
-        deps: Deps = None,  # type: ignore[assignment]
+        deps: Deps | None = None,
     ) -> Sequence[Recovered[Out]]:
         """Revives every unfinished turn of the store that no process drives any more, each in its own conversation.
 
