@@ -8,6 +8,7 @@ use crate::error::Error;
 use crate::start::runner::Runner;
 use crate::start::when_busy::WhenBusy;
 use crate::store::{RESTING, SentCommand, StoreError, Unfinished};
+use crate::turn::events::TurnEvents;
 use crate::turn::handle::TurnError;
 use futures::{FutureExt, StreamExt};
 use std::time::Duration;
@@ -110,6 +111,28 @@ async fn wait_for(
     }
 }
 
+/// A turn that continues here, and goes on by itself when this is dropped: also if the caller waits no longer.
+struct LeftAlone(Option<TurnEvents>);
+
+impl LeftAlone {
+    async fn next(&mut self) -> Option<RunEvent> {
+        self.0.as_mut()?.next().await
+    }
+
+    async fn reply(&self, id: &str, reply: &Reply) -> Result<(), TurnError> {
+        let turn = self.0.as_ref().ok_or(TurnError::Over)?;
+        turn.handle().reply(id, reply.clone()).await
+    }
+}
+
+impl Drop for LeftAlone {
+    fn drop(&mut self) {
+        if let Some(turn) = self.0.take() {
+            turn.detach();
+        }
+    }
+}
+
 /// Continues the turn in this process, and gives it the reply; `None` if another process was quicker.
 async fn continue_here(
     runner: &Runner,
@@ -128,18 +151,16 @@ async fn continue_here(
         Some(begin) => begin?,
         None => return Ok(None),
     };
-    let mut events = runner.begin_if_free(begin, WhenBusy::Fail);
+    let mut turn = LeftAlone(Some(runner.begin_if_free(begin, WhenBusy::Fail)));
     // A turn that continues reports first what waits.
-    while let Some(event) = events.next().await {
+    while let Some(event) = turn.next().await {
         if let RunEvent::Pending { pending } = &event
             && pending.iter().any(|waits| waits.id == *id)
         {
             break;
         }
     }
-    let replied = events.handle().reply(id, reply.clone()).await;
-    events.detach();
-    match replied {
+    match turn.reply(id, reply).await {
         Ok(()) => Ok(Some(Heard::Done)),
         Err(error) => Err(error.into()),
     }

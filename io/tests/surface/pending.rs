@@ -1,6 +1,7 @@
 //! Approvals, questions and results of deferred calls, as data.
 
 use crate::{agent, answer, texts};
+use futures::FutureExt;
 use serde_json::{Value, json};
 use std::io;
 use std::sync::Arc;
@@ -309,6 +310,22 @@ async fn a_detached_turn_can_still_be_answered() {
     conversation.stream("Clean up.").detach();
     approve(&conversation).await;
     while conversation.transcript().messages().len() < 4 {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn a_caller_that_waits_no_longer_leaves_the_turn_alone() {
+    let (store, owner, other) = two(deleter);
+    let mut turn = owner.stream("Clean up.");
+    waits(&mut turn).await;
+    turn.suspend().await.expect("it is under way");
+    let waiting = stored(&store).await;
+    // The turn is continued here, and its caller is gone before the turn has taken the reply.
+    let gone = other.approve(&waiting.id).now_or_never();
+    assert!(gone.is_none(), "{gone:?}");
+    approve(&other).await;
+    while other.transcript().messages().len() < 4 {
         tokio::task::yield_now().await;
     }
 }
