@@ -178,10 +178,10 @@ async def test_a_detached_turn_outlives_its_conversation_and_is_released_at_its_
         assert [handle.key.thread for handle in registry.running()] == ["c"]
         done.set()
         await asyncio.to_thread(mock.wait_until, lambda requests: len(requests) == 2)
-        while registry.running():
+        # The registry hears of the end before the thread is released.
+        while registry.running() or json.loads(registry.snapshot())["unread"]:
             await asyncio.sleep(0)
         assert mock.requests()[1]["delivery"] == "complete"
-        assert json.loads(registry.snapshot())["unread"] == []
 
 
 async def test_agents_that_share_a_store_of_the_apps_share_its_thread() -> None:

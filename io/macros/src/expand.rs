@@ -216,7 +216,7 @@ mod tests {
         let renamed = made_of(quote!(idempotent, crate = "llm::io"));
         let code = renamed.replace("for `stepwell_io::tools!`", "");
         assert!(!code.contains("stepwell_io"), "{code}");
-        assert!(code.contains("llm :: io :: ToolFunction"), "{code}");
+        assert!(code.contains("llm :: io :: tool :: ToolFunction"), "{code}");
         let serde = "crate = \"llm::io::__private::serde\"";
         assert!(code.contains(serde), "{code}");
     }

@@ -149,6 +149,11 @@ impl Questions {
         self.0.iter().any(|open| open.waits.is_none())
     }
 
+    /// Returns the number of questions about calls: whether they may run, and what running tools ask.
+    pub(crate) fn of_calls(&self) -> usize {
+        self.0.iter().filter(|open| open.waits.is_some()).count()
+    }
+
     /// Returns whether a running tool asks something.
     pub(crate) fn has_tools(&self) -> bool {
         let mut waits = self.0.iter().filter_map(|open| open.waits.as_ref());

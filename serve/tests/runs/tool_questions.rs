@@ -254,6 +254,41 @@ async fn questions_and_approvals_are_asked_and_answered_together() {
     assert_eq!(count, 3);
 }
 
+/// The client cannot answer what it was not asked: the run in which it answers the rest ends with the new question.
+#[tokio::test]
+async fn a_question_that_comes_between_two_runs_is_asked_by_the_next() {
+    let (_model, agent) = model(&["ask"]).await;
+    let goes_on = Arc::new(Notify::new());
+    let told = Arc::clone(&goes_on);
+    let agent = agent.tool(Tool::new("ask", "Asks."), move |call: ToolContext| {
+        let told = Arc::clone(&told);
+        async move {
+            let later = async {
+                told.notified().await;
+                call.ask(Question::yes_or_no("Sure?")).await
+            };
+            let (speed, sure) = tokio::join!(call.ask(speed()), later);
+            let is_given = |answer| matches!(answer, Some(UserAnswer::Given { .. }));
+            let (speed, sure) = (is_given(speed.ok()), is_given(sure.ok()));
+            Ok::<_, String>(format!("{speed} {sure}"))
+        }
+    });
+    let mut client = Client::new(agent);
+    let first = asked(&client.run(&[]).await);
+    assert_eq!(first.len(), 1);
+    goes_on.notify_one();
+    // All tasks are on this thread: the question is asked by the time that they all wait.
+    for _ in 0..1_000 {
+        tokio::task::yield_now().await;
+    }
+    let second = client.run(&[answer(&first[0], &json!("today"))]).await;
+    let second = asked(&second);
+    assert_eq!(second[0]["message"], "Sure?");
+    let last = client.run(&[answer(&second[0], &json!(true))]).await;
+    assert_eq!(results(&last), [("ask", "true true")], "{last:#?}");
+    assert!(is_success(&last));
+}
+
 /// Reports when its holder is dropped.
 struct Dropped(Option<oneshot::Sender<()>>);
 

@@ -69,13 +69,22 @@ impl Drive<'_> {
         self.has_moved = true;
         // The ids are the same after a restart.
         let id = match &asking {
-            Asking::Call(invocation, _) => self.ids.of_call(&invocation.tool_call_id),
-            Asking::Tool(asks, _) => self.ids.of_tool(&asks.invocation.tool_call_id, asks.number),
-            Asking::Withdrawn(effect) if self.run.is_none() => {
-                return self.postponed.push(*effect);
+            Asking::Call(invocation, _) => Some(self.ids.of_call(&invocation.tool_call_id)),
+            Asking::Tool(asks, _) => {
+                let call = &asks.invocation.tool_call_id;
+                Some(self.ids.of_tool(call, asks.number))
             }
-            Asking::Withdrawn(effect) => return self.withdraw(*effect).await,
+            Asking::Withdrawn(_) => None,
         };
+        // No client reads what comes between two runs, and no log takes it.
+        let is_known = id.as_ref().is_some_and(|id| self.open.contains_key(id));
+        if self.is_told_in_runs && self.run.is_none() && !is_known {
+            return self.postponed.push(asking);
+        }
+        if let Asking::Withdrawn(effect) = asking {
+            return self.withdraw(effect).await;
+        }
+        let Some(id) = id else { return };
         let asked_before = match self.open.remove(&id) {
             // The tool went another way than before the restart.
             Some(asked_before) if !is_same(&asked_before, &asking) => {

@@ -10,6 +10,7 @@ use crate::turn::stored::Fact;
 use crate::turn::usage::usage_since;
 use stepwell_core::ToolCallId;
 use stepwell_core::event::{ResumeEntry, ResumeStatus, RunOutcome};
+use stepwell_core::run::PendingKind;
 use stepwell_core::transcript::LiveCall;
 use stepwell_io::RunId;
 use stepwell_io::tool::{ToolCallStatus, ToolResult};
@@ -47,6 +48,12 @@ impl Drive<'_> {
         let with = |status| calls.iter().filter(move |call| call.status == status);
         if !with(ToolCallStatus::AwaitingApproval).all(|call| questions.has(&call.id)) {
             // A call is about to ask, or was answered just now.
+            return None;
+        }
+        // A tool may have asked something that has not come here yet.
+        let pending = handle.pending().await.ok()?;
+        let asked = pending.iter().filter(|it| it.kind != PendingKind::Result);
+        if asked.count() > questions.of_calls() + self.postponed.len() {
             return None;
         }
         if !questions.is_empty() {
@@ -203,8 +210,8 @@ impl Drive<'_> {
             self.report_answered(&entry.interrupt_id, entry.status, None)
                 .await;
         }
-        for effect in std::mem::take(&mut self.postponed) {
-            self.withdraw(effect).await;
+        for asking in std::mem::take(&mut self.postponed) {
+            self.ask(asking).await;
         }
     }
 

@@ -21,7 +21,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use stepwell_core::ToolCallId;
 use stepwell_core::event::{Interrupt, TokenUsage};
-use stepwell_core::run::EffectId;
 use stepwell_io::RunId;
 use stepwell_io::config::Endpoint;
 use stepwell_io::store::TurnKey;
@@ -81,8 +80,8 @@ pub(crate) struct Drive<'a> {
     pub(crate) next: Option<NextRun>,
     /// The questions that the log has open, and that the turn does not ask any more.
     pub(crate) void: BTreeSet<String>,
-    /// The questions that were withdrawn between two runs.
-    pub(crate) postponed: Vec<EffectId>,
+    /// The questions that were asked or withdrawn between two runs: the next run reports them.
+    pub(crate) postponed: Vec<Asking>,
 }
 
 /// A run that a turn is reported in.
