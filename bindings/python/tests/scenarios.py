@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from conftest import THOROUGH
+from scenario_screens import Screens
 
 from stepwell import Limits, StepwellError, Tool, ToolCallUpdate, ToolOutput
 from stepwell.callbacks import AnswerDeclined
@@ -339,10 +340,16 @@ class Host:
         self.runs = {RUN: RunMachine(self.config, thread_id="thread-1", history=scenario.get("history", []))}
         self.written: dict[str, str] = {}
         self.now = EPOCH
+        self._screens = Screens()
+        self._screens.begin(RUN, scenario.get("history", []))
 
     def digests(self) -> dict[str, str | None]:
         """How each run stands."""
         return {name: machine.digest() for name, machine in self.runs.items()}
+
+    def chats(self) -> dict[str, Any]:
+        """What a chat screen shows of each run."""
+        return self._screens.shown(self.runs)
 
     def restore_all(self) -> None:
         """Stores every run and takes it from the store again."""
@@ -363,6 +370,7 @@ class Host:
             error = refused.message
         machine = self.runs[name]
         came.append(machine.poll_outputs())
+        self._screens.take(name, came, self.now)
         gives: dict[str, Any] = {"state": machine.state.value}
         if (wake := machine.poll_timeout()) is not None:
             gives["wake_at"] = (wake - EPOCH) // MILLISECOND
@@ -387,12 +395,14 @@ class Host:
                 history = self.runs[other].messages if other else []
                 thread = step.get("thread_id", "thread-1")
                 self.runs[name] = RunMachine(self.config, thread_id=thread, history=history)
+                self._screens.begin(name, history)
             case "restore":
                 self.runs[name] = RunMachine.restore(self.runs[name].snapshot(), self.config)
             case "revive":
                 written = step.get("written")
                 snapshot = self.written[f"{name} {written}"] if written else self.runs[name].snapshot()
                 self.runs[name] = RunMachine.revive(snapshot, self.config, now=self.now)
+                self._screens.resume(name)
             case "receive":
                 data = body(step)
                 cut = step.get("cut", len(data))
@@ -401,7 +411,9 @@ class Host:
                         self.restore_all()
                     yield self.runs[name].receive(step["effect"], data[at : at + cut], now=self.now)
             case _:
-                yield _input(self.runs[name], step)(now=self.now)
+                outputs = _input(self.runs[name], step)(now=self.now)
+                self._screens.act(name, step, self.now)
+                yield outputs
 
 
 def _answers(step: dict[str, Any]) -> dict[str, Any]:

@@ -14,8 +14,9 @@ from conftest import MockLlm, calls, text
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stepwell import Agent, ConnectionFailedError, ToolError, show, tool
+from stepwell import Agent, AssistantMessage, ConnectionFailedError, ToolError, Transcript, UserMessage, show, tool
 from stepwell.display import TurnCard
+from stepwell.messages import Message, ReasoningMessage, ToolResult, message_from_json
 from stepwell.testing import play
 from stepwell.testing.strategies import turns
 from stepwell.updates import Event
@@ -113,7 +114,7 @@ def test_hostile_text_is_shown_as_text_everywhere() -> None:
         {"steps": [{"error_event": HOSTILE}]},
     )
     turn = play(*hops, tools=[look], answer=lambda call: HOSTILE)
-    for view in (view_of(turn.events), TurnCard.of_messages(turn.messages)):
+    for view in (view_of(turn.events), TurnCard.of_messages(Transcript.from_json(turn.messages))):
         html = view.to_html()
         assert is_harmless(html)
         assert Page(html).text.count("<script>alert(1)</script>") >= 4
@@ -129,8 +130,18 @@ def test_no_turn_breaks_the_page(events: list[Event]) -> None:
     assert all(letter.isprintable() or letter in "\n\t" or ord(letter) > 0x9F for letter in view.to_text())
 
 
-@given(st.lists(st.fixed_dictionaries({"role": st.sampled_from(["user", "assistant", "tool", "x"]), "content": st.text()})))
-def test_no_conversation_breaks_the_page(messages: list[dict[str, Any]]) -> None:
+_said = st.text()
+_messages = st.one_of(
+    st.builds(UserMessage, _said),
+    st.builds(AssistantMessage, _said),
+    st.builds(ReasoningMessage, _said),
+    st.builds(ToolResult, _said, _said),
+    st.builds(lambda text: message_from_json({"id": text, "role": "x", "content": text}), _said),
+)
+
+
+@given(st.lists(_messages))
+def test_no_conversation_breaks_the_page(messages: list[Message]) -> None:
     assert is_harmless(TurnCard.of_messages(messages).to_html())
 
 
@@ -185,7 +196,7 @@ def test_finished_turns_and_agents_show_themselves(mock_llm: Start) -> None:
     ],
 )
 def test_markdown_of_the_model_is_rendered_without_html_and_images(said: str, markdown: str) -> None:
-    assert TurnCard.of_messages([{"role": "assistant", "content": said}]).to_markdown() == markdown
+    assert TurnCard.of_messages([AssistantMessage(said)]).to_markdown() == markdown
 
 
 def test_a_result_of_several_lines_is_one_block_of_html() -> None:

@@ -1,4 +1,4 @@
-"""The scenario files come to the same effects and digests as in Rust."""
+"""The scenario files come to the same effects, digests and chat screens as in Rust."""
 
 from __future__ import annotations
 
@@ -39,6 +39,7 @@ def test_a_scenario(path: Path) -> None:
     for number, step in enumerate(scenario["steps"], 1):
         assert host.step(step) == step["gives"], f"step {number}, {step['input']}"
     assert host.digests() == scenario["digests"]
+    assert host.chats() == scenario["chats"]
     expect = scenario["expect"]
     machine = host.runs["run"]
     outcome = machine.outcome

@@ -29,7 +29,7 @@ const WIDTH: usize = 120;
 
 /// The modules, in the order in which they import each other, with the shapes that each begins with. A module also has
 /// the shapes that these mention, unless an earlier module has them.
-const MODULES: [(&str, &[&str]); 10] = [
+const MODULES: [(&str, &[&str]); 11] = [
     (
         "outcomes",
         &["Outcome", "Problem", "TokenUsage", "Finished"],
@@ -65,10 +65,12 @@ const MODULES: [(&str, &[&str]); 10] = [
     ("registry", &["Registered", "RegistryEvent"]),
     ("providers", &["Provider", "ContextWindow"]),
     ("journals", &["JournalReplay"]),
+    ("chat", &["ChatState", "ChatUpdate"]),
 ];
 
 /// Names for variants and enums whose own name says too little, or is taken.
-const NAMES: [(&str, &str, &str); 15] = [
+const NAMES: [(&str, &str, &str); 16] = [
+    ("ContentPart", "", "MediaContent"),
     ("UserAnswer", "Given", "AnswerGiven"),
     ("UserAnswer", "Declined", "AnswerDeclined"),
     ("Incomplete", "", "IncompleteReason"),
@@ -87,7 +89,11 @@ const NAMES: [(&str, &str, &str); 15] = [
 ];
 
 /// The endings of the names of an enum's variants.
-const ENDINGS: [(&str, &str); 2] = [("ArgumentsChange", "Change"), ("TimerKey", "Timer")];
+const ENDINGS: [(&str, &str); 3] = [
+    ("ArgumentsChange", "Change"),
+    ("ChatPart", "Part"),
+    ("TimerKey", "Timer"),
+];
 
 /// Enums that have no class of their own: a union of their variants' classes.
 const UNIONS: [&str; 1] = ["ToolResult"];

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import functools
 import inspect
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -73,12 +74,16 @@ def lift(value: Any) -> Any:
     return value
 
 
+@functools.cache
+def _parameters(generated: type) -> tuple[str, ...]:
+    return tuple(inspect.signature(generated).parameters)
+
+
 def lower(value: Any) -> Any:
     """Converts a value of ours to the library's: the reverse of ``lift``."""
     generated: Any = _GENERATED.get(type(value))
     if isinstance(value, Record):
-        fields = inspect.signature(generated).parameters
-        return generated(**{name: lower(getattr(value, name)) for name in fields})
+        return generated(**{name: lower(getattr(value, name)) for name in _parameters(generated)})
     if isinstance(value, enum.Enum):
         return generated[value.name]
     if isinstance(value, (list, tuple)):

@@ -315,7 +315,7 @@ class Conversation(Replies, Generic[Deps, Out]):
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         """The conversation, for a notebook."""
-        messages = self.messages.to_json()
+        messages = self.messages
         if not messages:
             return {"text/plain": repr(self)}
         from .display import TurnCard

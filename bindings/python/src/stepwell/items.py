@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import html
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from . import events as ev
 from . import markdown
+from ._record import Json
 from .cards import arguments_text, exact, preformatted, safe, visible
 from .timeline import Span
 
@@ -36,15 +37,10 @@ class Said:
 
     kind: str
     """``text``, ``reasoning`` or ``user``."""
-    text: str = ""
+    text: str
     """The text."""
 
-    def say(self, delta: str) -> None:
-        """Appends a delta."""
-        # Skips the break before the first text after tool calls: here that text begins its own block.
-        self.text += delta if self.text else delta.lstrip("\n")
-
-    def to_html(self, now: float) -> str:
+    def to_html(self) -> str:
         """Returns HTML."""
         if self.kind == "text":
             return markdown.to_html(self.text)
@@ -61,14 +57,20 @@ class Said:
 
 @dataclass
 class Drawn:
-    """An item that is no text: a message's pictures, a timeline."""
+    """An item that is no text: media of a message, a timeline."""
 
     html: str
     """The content."""
+    text: str = ""
+    """The content as plain text; empty if there is none."""
 
-    def to_html(self, now: float) -> str:
+    def to_html(self) -> str:
         """Returns HTML."""
         return self.html
+
+    def to_text(self) -> str:
+        """Returns plain text."""
+        return visible(self.text)
 
 
 @dataclass
@@ -80,7 +82,7 @@ class Notice:
     is_trouble: bool = False
     """Whether something went wrong."""
 
-    def to_html(self, now: float) -> str:
+    def to_html(self) -> str:
         """Returns HTML."""
         colour = "#dd333f" if self.is_trouble else "#6e7782"
         return f'<div style="color:{colour};margin:.4em 0">{safe(self.text)}</div>'
@@ -92,76 +94,69 @@ class Notice:
 
 @dataclass
 class Card:
-    """A tool call."""
+    """A tool call, as it is drawn."""
 
     id: str
     """The provider's id for it."""
     name: str
     """The tool."""
-    arguments: str = ""
-    """The arguments received so far."""
-    status: str = "streaming"
+    arguments: Json
+    """The arguments so far; a text if the model did not write JSON, ``None`` if none have arrived."""
+    status: str
     """The status: a ``ToolCallStatus``."""
     result: str | None = None
-    """The result."""
-    call: ev.CallKey | None = None
-    """The call's place in the turn, once that is known."""
+    """The result, or the reason why there is none."""
     pictures: Sequence[str] = ()
     """The pictures of the result, as HTML."""
-    since: float | None = None
-    """When the call began to run, or to wait, by the view's clock; ``None`` while it does neither."""
-    took: float | None = None
-    """How long the call ran, in seconds."""
+    call: ev.CallKey | None = None
+    """The call's place in the turn, once that is known."""
+    seconds: float | None = None
+    """How long the call has run, or waited for an answer."""
 
     def is_under_way(self) -> bool:
         """Whether the call has no result yet."""
         return self.status not in _SIGNS
 
-    def move_on(self, status: ev.ToolCallStatus, now: float) -> None:
-        """Sets the status."""
-        if self.status == status.value:
-            return
-        if self.status == "executing" and self.since is not None:
-            self.took = now - self.since
-        self.since = now if status.value in ("awaiting_approval", "executing", "deferred") else None
-        self.status = status.value
-
-    def to_html(self, now: float) -> str:
+    def to_html(self) -> str:
         """Returns HTML. Arguments that the user is asked about are shown completely."""
         is_asked = self.status == "awaiting_approval"
-        pretty = _pretty(self.arguments)
+        pretty = self._arguments(arguments_text)
         arguments = "" if pretty in ("", "{}") else preformatted(pretty if is_asked else _short(pretty))
         result = "" if self.result is None else preformatted(_short(self.result))
         colour = _COLOURS.get(self.status, "#6e7782")
         return (
             f'<details{" open" if is_asked else ""} style="border:1px solid #8886;border-left:3px solid {colour};'
             f'border-radius:6px;padding:.3em .7em;margin:.4em 0"><summary><code>{html.escape(exact(self.name))}</code> '
-            f'<span style="color:{colour}">{safe(self._said(now))}</span></summary>{arguments}{result}</details>'
+            f'<span style="color:{colour}">{safe(self._said())}</span></summary>{arguments}{result}</details>'
             + "".join(self.pictures)
         )
 
-    def _said(self, now: float) -> str:
-        seconds = self.took if self.since is None else now - self.since
+    def _said(self) -> str:
         status = self.status.replace("_", " ")
-        return status if seconds is None or seconds < 1 else f"{status}, {duration(seconds)}"
+        return status if self.seconds is None or self.seconds < 1 else f"{status}, {duration(self.seconds)}"
 
     def to_text(self) -> str:
         """Returns plain text."""
         sign = _SIGNS.get(self.status, "…")
         result = f" → {_short(self.result)}" if self.result is not None else ""
-        return visible(f"{sign} {self.name} {_short(self.arguments)}{result}".replace("\n", " "))
+        return visible(f"{sign} {self.name} {_short(self._arguments(_compact))}{result}".replace("\n", " "))
+
+    def _arguments(self, written: Callable[[Json], str]) -> str:
+        if self.arguments is None:
+            return ""
+        return exact(self.arguments) if isinstance(self.arguments, str) else written(self.arguments)
 
 
 Item = Said | Drawn | Notice | Card
 """The items of a view."""
 
 
-def to_markdown(item: Item, now: float) -> str:
+def to_markdown(item: Item) -> str:
     """Returns Markdown, with HTML for all but what the model says."""
     if isinstance(item, Said) and item.kind == "text":
         return markdown.harmless(item.text)
     # A blank line would end the block of HTML.
-    return item.to_html(now).replace("\n", "&#10;")
+    return item.to_html().replace("\n", "&#10;")
 
 
 def duration(seconds: float) -> str:
@@ -175,11 +170,8 @@ def _short(text: str) -> str:
     return text if over <= 0 else f"{text[:_LONGEST]}… and {over:,} characters more"
 
 
-def _pretty(arguments: str) -> str:
-    try:
-        return arguments_text(json.loads(arguments))
-    except ValueError:
-        return exact(arguments)
+def _compact(arguments: Json) -> str:
+    return json.dumps(arguments, ensure_ascii=False, separators=(",", ":"))
 
 
 def timeline_of(spans: Sequence[Span]) -> Drawn:

@@ -7,15 +7,15 @@ import contextlib
 import importlib
 import sys
 import time
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TextIO, overload
 
 from . import events as ev
-from ._record import Json
 from .cards import visible
 from .display import TurnCard
 from .errors import MisuseError, StepwellError
-from .items import Notice
+from .items import Card, Notice
+from .messages import Message
 from .questions import has_widgets, in_notebook
 from .result import TurnResult
 from .sync import SyncTurn
@@ -61,7 +61,7 @@ class Screen(Protocol):
     def took(self, event: ev.Event) -> None:
         """Takes an event."""
 
-    def took_messages(self, messages: Iterable[Mapping[str, Json]]) -> None:
+    def took_messages(self, messages: Iterable[Message]) -> None:
         """Takes the turn's messages so far."""
 
     def patience(self) -> float | None:
@@ -143,10 +143,10 @@ def _show_sync(turn: SyncTurn[Any], screen: Screen) -> TurnResult[Any]:
             screen.took(event)
             if screen.shows_pictures and _is_result(event):
                 with contextlib.suppress(StepwellError):
-                    screen.took_messages(turn.messages().to_json())
+                    screen.took_messages(turn.messages())
         screen.draw()
         finished = turn._ended()
-        screen.took_messages(finished.messages.to_json())
+        screen.took_messages(finished.messages)
     except BaseException:
         turn.cancel()
         raise
@@ -172,10 +172,10 @@ async def _show(turn: Turn[Any], screen: Screen) -> TurnResult[Any]:
                 screen.took(event)
             if screen.shows_pictures and any(map(_is_result, events)):
                 with contextlib.suppress(StepwellError):
-                    screen.took_messages((await turn.messages()).to_json())
+                    screen.took_messages(await turn.messages())
         screen.draw()
         finished = await turn._ended()
-        screen.took_messages(finished.messages.to_json())
+        screen.took_messages(finished.messages)
     except BaseException:
         if more is not None:
             more.cancel()
@@ -263,7 +263,7 @@ class _Notebook:
         if self._pace.came():
             self.draw()
 
-    def took_messages(self, messages: Iterable[Mapping[str, Json]]) -> None:
+    def took_messages(self, messages: Iterable[Message]) -> None:
         self._view.take_pictures(messages)
         self._pace.came()
 
@@ -281,6 +281,10 @@ class _Notebook:
         self.draw()
 
 
+_NOTED = (ev.Completed, ev.Interrupted, ev.Retrying, ev.SteeringRefused, ev.WaitingForNetwork, ev.WarningUpdate)
+"""The events that a terminal has a line for."""
+
+
 class _Terminal:
     """Writes text as it comes, and a line for each tool call that is done."""
 
@@ -291,9 +295,9 @@ class _Terminal:
         self._view = TurnCard()
         self._in_line = False
         self._after_card = False
+        self._notices: list[Notice] = []
 
     def took(self, event: ev.Event) -> None:
-        shown = len(self._view._items)
         self._view.apply(event)
         if isinstance(event, ev.TextMessageContent):
             delta = event.delta.lstrip("\n") if self._after_card else event.delta
@@ -301,19 +305,23 @@ class _Terminal:
                 self._file.write(visible(delta))
                 self._in_line, self._after_card = not delta.endswith("\n"), False
         elif isinstance(event, ev.ToolCallUpdate) and event.result is not None:
-            self._line(self._view._cards[event.tool_call_id].to_text())
-            self._after_card = True
-        else:
-            for item in self._view._items[shown:]:
-                if isinstance(item, Notice):
+            for item in self._view.items():
+                if isinstance(item, Card) and item.call == event.call:
                     self._line(item.to_text())
+            self._after_card = True
+        elif isinstance(event, _NOTED):
+            notices = [item for item in self._view.items() if isinstance(item, Notice)]
+            for notice in notices:
+                if notice not in self._notices:
+                    self._line(notice.to_text())
+            self._notices = notices
         self._file.flush()
 
     def _line(self, text: str) -> None:
         self._file.write(("\n" if self._in_line else "") + text + "\n")
         self._in_line = False
 
-    def took_messages(self, messages: Iterable[Mapping[str, Json]]) -> None:
+    def took_messages(self, messages: Iterable[Message]) -> None:
         """A terminal has no pictures."""
 
     def patience(self) -> float | None:

@@ -35,7 +35,7 @@ class TextUpdate(Record):
 
     def to_json(self) -> dict[str, Json]:
         """Returns the update as the AG-UI event that it was."""
-        return TextMessageContent(self.message_id, self.delta).to_json()
+        return event_of(self).to_json()
 
 
 @record
@@ -49,7 +49,7 @@ class ReasoningUpdate(Record):
 
     def to_json(self) -> dict[str, Json]:
         """Returns the update as the AG-UI event that it was."""
-        return ReasoningMessageContent(self.message_id, self.delta).to_json()
+        return event_of(self).to_json()
 
 
 @record
@@ -109,6 +109,18 @@ def update_of(event: Event) -> Update | None:
     if kind in _KEPT:
         return event  # type: ignore[return-value]
     return None if kind is Completed else AgUiUpdate(event)
+
+
+def event_of(update: Update | Event) -> Event:
+    """Returns the event that an update comes from: the reverse of ``update_of``."""
+    match update:
+        case TextUpdate():
+            return TextMessageContent(update.message_id, update.delta)
+        case ReasoningUpdate():
+            return ReasoningMessageContent(update.message_id, update.delta)
+        case AgUiUpdate():
+            return update.event
+    return update
 
 
 __all__ = ["AgUiUpdate", "ReasoningUpdate", "TextUpdate", "Update"]

@@ -22,7 +22,8 @@ from ._record import Json
 from .cards import arguments_text, exact
 from .display import TurnCard
 from .errors import MisuseError
-from .items import Card
+from .items import Card, Item
+from .messages import Message
 from .questions import Question
 from .screens import Pace
 from .sync import SyncTurn
@@ -80,7 +81,6 @@ class WidgetScreen:
         self._turn = turn._turn if isinstance(turn, SyncTurn) else turn
         self._runner = self._turn._runner
         self._view = TurnCard(clock)
-        self._clock = clock
         self._pace = Pace(clock)
         self._lock = threading.RLock()
         self._problems: dict[int, str] = {}
@@ -102,7 +102,7 @@ class WidgetScreen:
             if self._pace.came():
                 self.draw()
 
-    def took_messages(self, messages: Iterable[Mapping[str, Json]]) -> None:
+    def took_messages(self, messages: Iterable[Message]) -> None:
         """Takes the turn's messages so far."""
         with self._lock:
             self._view.take_pictures(messages)
@@ -140,26 +140,26 @@ class WidgetScreen:
         asked: dict[tuple[str, ev.CallKey | None], Question] = {
             (each.invocation.tool_call_id, each.invocation.call): each for each in questions
         }
-        for html, card in self._view.parts():
-            if card is None or not card.is_under_way():
-                yield _item(html)
-            elif question := asked.get((card.id, card.call)):
-                yield self._asked(card, question)
+        for item in self._view.items():
+            if not isinstance(item, Card) or not item.is_under_way():
+                yield _item(item)
+            elif question := asked.get((item.id, item.call)):
+                yield self._asked(item, question)
             else:
-                yield _item(html, card)
+                yield _item(item, item)
 
     def _asked(self, card: Card, question: Question) -> dict[str, Json]:
         """Returns a card with a question: it shows what will run, not what had streamed."""
         invocation = question.invocation
         shown = dataclasses.replace(
-            card, name=invocation.name, arguments=json.dumps(invocation.arguments), status="awaiting_approval"
+            card, name=invocation.name, arguments=invocation.arguments, status="awaiting_approval"
         )
         asked = {
             "number": question.number,
             "arguments": arguments_text(invocation.arguments),
             "problem": self._problems.get(question.number, ""),
         }
-        return {**_item(shown.to_html(self._clock()), shown), "question": asked}
+        return {**_item(shown, shown), "question": asked}
 
     def _on_message(self, widget: object, content: Json, buffers: object) -> None:
         self.clicked(content)
@@ -209,6 +209,6 @@ class WidgetScreen:
         asyncio.run_coroutine_threadsafe(work, self._runner.loop).add_done_callback(done)
 
 
-def _item(html: str, card: Card | None = None) -> dict[str, Json]:
+def _item(item: Item, card: Card | None = None) -> dict[str, Json]:
     call = None if card is None else {"id": card.id, "name": exact(card.name)}
-    return {"html": html, "call": call, "question": None}
+    return {"html": item.to_html(), "call": call, "question": None}
