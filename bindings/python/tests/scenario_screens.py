@@ -62,7 +62,7 @@ def _shown(screen: ChatReducer, run: RunMachine) -> dict[str, Any]:
     screen.set_usage(run.usage)
     state = screen.state
     shown: dict[str, Any] = {"status": _camel(state.status.value)}
-    if waiting := [each.id for each in (*state.pending, *state.interrupts)]:
+    if waiting := [each.id for each in state.pending] + [each.id for each in state.interrupts]:
         shown["pending"] = waiting
     if state.problem is not None:
         shown["problem"] = _camel(state.problem.kind.value)

@@ -59,7 +59,7 @@ class Conversation(Replies, Generic[Deps, Out]):
         history: Iterable[Message] | None,
         shared_state: Json,
         when_busy: WhenBusy | None,
-        deps: Deps,
+        deps: Deps | None,
     ) -> None:
         self.agent = agent
         """The agent."""
