@@ -38,9 +38,23 @@ sealed class {{ sealed.name }} {
   final {{ dart.ty(field.ty)? }} {{ json::name(field.name) }};
 {%- endfor %}
 }
+{%- if sealed.shape.name == "Event" %}
+
+/// An update of a `Turn`, as an app shows it: an event of its run. The end of the turn is no update: it is the turn's
+/// `result`, or the exception of the stream.
+sealed class Update extends RunEvent {
+  const Update();
+}
+
+/// Any other event of the protocol: where a message begins and ends, a shared state, an activity, what an agent sends of
+/// its own.
+sealed class AgUiUpdate extends Update {
+  const AgUiUpdate();
+}
+{%- endif %}
 {%- when Item::OtherEvents %}
 /// Any other event of the protocol, unchanged.
-final class AgUiEvent extends RunEvent {
+final class AgUiEvent extends AgUiUpdate {
   const AgUiEvent(this.type, this.json);
 
   final String type;

@@ -34,6 +34,7 @@ export 'src/registry.dart';
 export 'src/result.dart' show TurnResult;
 export 'src/session.dart' show Transcript, conversationOf, pendingOf;
 export 'src/shapes.dart';
+export 'src/sqlite_store.dart';
 export 'src/start.dart';
 export 'src/store.dart';
 export 'src/threads.dart';

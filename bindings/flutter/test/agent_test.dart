@@ -187,9 +187,8 @@ void main() {
     ]);
     final talk = agent.conversation();
     final turn = talk.stream('What are their numbers?');
-    final events = await turn.events.toList();
-    expect(events.whereType<TextMessageContent>().map((event) => event.delta).join(), '42 and 7');
-    expect((events.last as TurnCompleted).outcome, isA<SuccessOutcome>());
+    final updates = await turn.updates.toList();
+    expect(updates.whereType<TextUpdate>().map((update) => update.delta).join(), '42 and 7');
     final result = await turn.result;
     expect(result.output, '42 and 7');
     expect(result.text, '42 and 7');
@@ -207,9 +206,10 @@ void main() {
     final agent = Agent(local, client: model.client, tools: [
       secretNumber((name) => throw ToolException('nobody knows $name')),
     ]);
-    final events = await agent.stream('Carol?').events.toList();
-    expect(events.whereType<ToolCallUpdate>().last.failure, 'nobody knows carol');
-    expect((events.last as TurnCompleted).outcome, isA<SuccessOutcome>());
+    final turn = agent.stream('Carol?');
+    final updates = await turn.updates.toList();
+    expect(updates.whereType<ToolCallUpdate>().last.failure, 'nobody knows carol');
+    expect((await turn.result).stopReason, 'success');
   });
 
   test('leaving the loop cancels the turn, and the tool that runs is told', () async {
@@ -225,8 +225,8 @@ void main() {
       }),
     ]);
     final turn = agent.stream('Alice?');
-    await for (final event in turn.events) {
-      if (event case ToolCallUpdate(status: ToolCallStatus.executing)) break;
+    await for (final update in turn.updates) {
+      if (update case ToolCallUpdate(status: ToolCallStatus.executing)) break;
     }
     await cancelled.future;
     await expectLater(turn.result, throwsA(isA<CancelledException>()));
@@ -268,7 +268,7 @@ void main() {
       tools: [Tool('order', 'Orders.', requiresApproval: true, run: (_) => 'ordered')],
       approver: (invocation) async => const Denied('not on Sundays'),
     );
-    final events = await agent.stream('Go').events.toList();
-    expect(events.whereType<ToolCallUpdate>().last.failure, contains('not on Sundays'));
+    final updates = await agent.stream('Go').updates.toList();
+    expect(updates.whereType<ToolCallUpdate>().last.failure, contains('not on Sundays'));
   });
 }

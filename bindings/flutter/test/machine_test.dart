@@ -27,7 +27,7 @@ void main() {
     expect(machine.state, StateKind.opening);
     machine.opened(effect.id, contentType: 'text/event-stream', nowMs: 1001);
     final events = machine.receive(effect.id, said('Hi'), nowMs: 1002).events;
-    expect(events.whereType<TextMessageContent>().single.delta, 'Hi');
+    expect(events.whereType<TextUpdate>().single.delta, 'Hi');
     machine.ended(effect.id, nowMs: 1003);
     expect(machine.outcome, isA<SuccessOutcome>());
     expect(machine.text, 'Hi');

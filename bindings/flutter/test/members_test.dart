@@ -126,14 +126,14 @@ void main() {
       final agent = Agent(local, client: model.client, tools: [order], store: store, registry: registry)
           .conversation(sharedState: {'table': 4});
       final turn = agent.stream('Tea');
-      final seen = turn.events.toList();
+      final seen = turn.updates.toList();
       await turn.rested();
       expect(turn.messages.first['content'], 'Tea');
       expect(turn.sharedState, {'table': 4});
       expect(turn.interrupts, isEmpty);
       expect(turn.usage, isA<TokenUsage>());
       final snapshot = await turn.suspend();
-      expect((await seen).whereType<TurnCompleted>(), isEmpty);
+      expect((await seen).whereType<PendingUpdate>(), isNotEmpty);
       expect(() => turn.messages, refusedAs(MisuseCode.misuse));
       await expectLater(turn.result, refusedAs(MisuseCode.misuse));
       expect(registry.running, hasLength(1));
@@ -155,8 +155,8 @@ void main() {
     final agent = Agent(local, client: model.client, tools: [order], store: store, waitForStore: true)
         .conversation(id: 'garden');
     final turn = agent.stream('Hello');
-    await for (final event in turn.events) {
-      if (event is! WarningEvent) continue;
+    await for (final update in turn.updates) {
+      if (update is! WarningUpdate) continue;
       expect(turn.storeTrouble!.code, StoreErrorCode.full);
       await turn.suspend();
     }

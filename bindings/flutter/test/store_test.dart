@@ -181,9 +181,8 @@ void main() {
       if (failures++ < 3) throw const StoreException(StoreErrorCode.unavailable, 'no connection');
     };
     final talk = agent(model(['One.']), store).conversation();
-    final events = await talk.stream('Hello').events.toList();
-    expect(events.whereType<WarningEvent>(), hasLength(3));
-    expect(events.last, isA<TurnCompleted>());
+    final updates = await talk.stream('Hello').updates.toList();
+    expect(updates.whereType<WarningUpdate>(), hasLength(3));
     expect(store.kept.single.record.status, TurnStatus.complete);
     store.onBegin = () => throw const StoreException(StoreErrorCode.readOnly, 'no rights');
     await expectLater(talk.send('And?'), throwsA(isA<StoreException>()));

@@ -1,12 +1,14 @@
 """Looks at the Dart sources without a Dart compiler: `check.py LIBRARY FOLDER...`.
 
 Every file parses, and has none of the faults that `dart_rules.py` finds. The functions that the plugin looks up are
-those of stepwell.h, and the inputs, questions and fields that it sends are known to the library.
+those of stepwell.h, and the inputs, questions and fields that it sends are known to the library. SQLite compiles the
+statements of `SqliteStore`.
 """
 
 import ctypes
 import json
 import re
+import sqlite3
 import sys
 from pathlib import Path
 
@@ -159,7 +161,26 @@ def names(library: Library) -> int:
     return len(inputs) + len(questions) + len(calls) + fields
 
 
+def statements() -> int:
+    """How many statements of SQL SQLite compiles."""
+    source = (PLUGIN / "lib/src/sqlite_store.dart").read_text()
+    found = re.findall(r"^const (_\w+) =((?:\s*(?:'[^']*'|\"[^\"]*\"))+);", source, re.MULTILINE)
+    all_sql = {name: "".join(a or b for a, b in re.findall(r"'([^']*)'|\"([^\"]*)\"", text)) for name, text in found}
+    database = sqlite3.connect(":memory:")
+    for name, sql in all_sql.items():
+        try:
+            database.execute(sql if sql.startswith("CREATE") else f"EXPLAIN {sql}", (None,) * sql.count("?"))
+        except sqlite3.Error as error:
+            wrong.append(f"sqlite_store.dart: {name}: {error}")
+        if len(re.findall(rf"\b{name}\b", source)) < 2:
+            wrong.append(f"sqlite_store.dart: {name} is not used")
+    if len(all_sql) < 20:
+        wrong.append(f"only {len(all_sql)} statements of SQL were found")
+    return len(all_sql)
+
+
 files = parse([Path(folder).resolve() for folder in sys.argv[2:]])
 checked = names(Library(sys.argv[1]))
-print("\n".join(wrong) or f"{files} sources of Dart pass, {checked} names are known to the library")
+compiled = statements()
+print("\n".join(wrong) or f"{files} sources of Dart pass, {checked} names are known to the library, {compiled} statements to SQLite")
 sys.exit(bool(wrong) or files == 0)

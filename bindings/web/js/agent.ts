@@ -58,7 +58,7 @@ export class Agent<T = string, Deps = unknown> {
     return this.#engine.send(this.#engine.once(), prompt, alone).result;
   }
 
-  /** Begins one turn, which is not remembered, and returns it: its events are to be read. */
+  /** Begins one turn, which is not remembered, and returns it: its updates are to be read. */
   stream<U>(prompt: Prompt, options: RunOptions<Deps> & WithOutput<U>): Turn<U>;
   stream(prompt: Prompt, ...options: Given<RunOptions<Deps>>): Turn<T>;
   stream(prompt: Prompt, options: object = {}): Turn<unknown> {

@@ -61,7 +61,7 @@ export class ChatReducer {
     this.#call("setUsage", { usage });
   }
 
-  /** Ends the turn without its event `completed`. */
+  /** Ends the turn of an `Agent`, whose end is no update; the event `completed` of a `RunMachine` does so, too. */
   end(problem?: ChatProblem): void {
     this.#call("end", { problem });
   }

@@ -51,7 +51,7 @@ export class ChatSession<T = string, Deps = unknown> {
   /** What the screen shows now: the same object until something changes. */
   getSnapshot = (): ChatState => this.#state;
 
-  /** Calls the listener after each change; several events that arrive together are one change. Returns a function that stops that. */
+  /** Calls the listener after each change; several updates that arrive together are one change. Returns a function that stops that. */
   subscribe = (listener: () => void): (() => void) => {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
@@ -130,14 +130,15 @@ export class ChatSession<T = string, Deps = unknown> {
     this.#turn = turn;
     this.#changed();
     try {
-      for await (const event of turn) {
-        this.#reducer.apply([event], this.#now());
-        // The turn may be further than its events.
-        if (event.type === "hopStarted" && turn.isUnderWay) this.#reducer.setUsage(turn.usage);
+      for await (const update of turn) {
+        this.#reducer.apply([update], this.#now());
+        // The turn may be further than its updates.
+        if (update.type === "hopStarted" && turn.isUnderWay) this.#reducer.setUsage(turn.usage);
         this.#changed();
       }
       const result = await turn.result;
       this.#reducer.setUsage(result.usage);
+      this.#reducer.end();
       return result;
     } catch (error) {
       const result = error instanceof StepwellError ? error.result : undefined;

@@ -93,7 +93,7 @@ export class Conversation<T = string, Deps = unknown> {
     return this.#send(prompt, options).result;
   }
 
-  /** Sends a message to the model, and returns the turn, whose events are to be read. */
+  /** Sends a message to the model, and returns the turn, whose updates are to be read. */
   stream<U>(prompt: Prompt, options: SendOptions<Deps> & WithOutput<U>): Turn<U>;
   stream(prompt: Prompt, ...options: Given<SendOptions<Deps>>): Turn<T>;
   stream(prompt: Prompt, options: object = {}): Turn<unknown> {

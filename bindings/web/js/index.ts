@@ -45,3 +45,4 @@ export { type Store, StoreError, type StoreErrorCode } from "./store.js";
 export { type Answerer, type Approver, type Decision, Deferred, type JsonSchema, Parts, type Tool, tool, type ToolContext, ToolError, type TypedTool } from "./tools.js";
 export { Turn } from "./turn.js";
 export type * from "./types.js";
+export type * from "./update.js";

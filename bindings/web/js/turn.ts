@@ -4,7 +4,7 @@ import { answer } from "./answers.js";
 import { NoInstructions } from "./credentials.js";
 import type { StoredTurn, Writer } from "./durable.js";
 import { misuse, nothingWaits, StepwellError, words } from "./error.js";
-import { EventQueue } from "./event-queue.js";
+import { UpdateQueue } from "./update-queue.js";
 import { messageOf, type Prompt } from "./media.js";
 import type { RunMachine } from "./machine.js";
 import { changed, type DeepPartial } from "./output.js";
@@ -13,11 +13,12 @@ import type { Reply } from "./reply.js";
 import { type Ended, resultOf, type TurnResult } from "./result.js";
 import type { Setup } from "./setup.js";
 import { busy, noInstructions, notStored, toolFailed } from "./session.js";
-import type { CallKey, ContextMessage, Effect, Interrupt, Json, Message, Outcome, Outputs, Pending, ResumeEntry, RunEvent, TokenUsage, ToolFailureKind, UserAnswer } from "./types.js";
+import type { CallKey, ContextMessage, Effect, Interrupt, Json, Message, Outcome, Outputs, Pending, ResumeEntry, TokenUsage, ToolFailureKind, UserAnswer } from "./types.js";
 import { StoreError } from "./store.js";
 import type { Asking } from "./tool-calls.js";
 import { shown, type Tool } from "./tools.js";
 import { stream } from "./transport.js";
+import type { Update } from "./update.js";
 import { Busy, Steered, Stopped, type Waiting } from "./waiting.js";
 
 /** `setTimeout` fires at once for a longer delay. */
@@ -59,16 +60,14 @@ export interface Host {
 const STOPPED = { kind: "cancelled", message: "the turn was stopped", advice: "send the message again if that was not meant", retryable: false } as const;
 
 /**
- * A turn under way: iterate over it for its events, of which `completed` is the last. The loop throws a `StepwellError`
- * if the answer is incomplete, also if the turn was cancelled. The turn continues without a loop; leaving the loop
- * cancels it.
+ * A turn under way: iterate over it for its updates. The end of the turn is no update: it is the `result`, or the
+ * `StepwellError` that the loop throws if the answer is incomplete, also if the turn was cancelled. The turn continues
+ * without a loop; leaving the loop cancels it.
  */
-export class Turn<T = string> implements AsyncIterable<RunEvent> {
+export class Turn<T = string> implements AsyncIterable<Update> {
   #machine: RunMachine | undefined;
   #writer: Writer | undefined;
-  #events = new EventQueue();
-  /** The event that ends the turn, until its end is stored. */
-  #last: RunEvent | undefined;
+  #updates = new UpdateQueue();
   /** Whether a question of an AG-UI agent came that no loop saw. */
   #isAsked = false;
   #work = new Map<string, AbortController>();
@@ -122,7 +121,7 @@ export class Turn<T = string> implements AsyncIterable<RunEvent> {
     this.signal?.addEventListener("abort", this.cancel);
     if (this.signal?.aborted) this.cancel();
     try {
-      const warn = (message: string) => this.#events.add({ type: "warning", message });
+      const warn = (message: string) => this.#updates.add({ type: "warning", message });
       const trouble = (error: StoreError | undefined) => (this.#trouble = error);
       const run = make({ warn, trouble, signal: this.#stop.signal });
       if (run instanceof Promise) run.then((run) => this.#start(run), (error) => this.#notBegun(error));
@@ -175,27 +174,27 @@ export class Turn<T = string> implements AsyncIterable<RunEvent> {
     return this.#ended;
   }
 
-  /** The events. One loop at a time takes them; elsewhere, wait for the end by `result`. */
-  [Symbol.asyncIterator](): AsyncGenerator<RunEvent, void, void> {
+  /** The updates. One loop at a time takes them; elsewhere, wait for the end by `result`. */
+  [Symbol.asyncIterator](): AsyncGenerator<Update, void, void> {
     const hasEnded = () => {
       if (this.#failed) throw this.#failed.error;
       return this.#isOver;
     };
-    return this.#events.read(hasEnded, this.cancel);
+    return this.#updates.read(hasEnded, this.cancel);
   }
 
-  /** What the model says, as it comes; a loop like that over the events, which it replaces. */
+  /** What the model says, as it comes; a loop like that over the updates, which it replaces. */
   get textStream(): AsyncIterable<string> {
     return this.#texts();
   }
 
   async *#texts(): AsyncGenerator<string, void, void> {
-    for await (const event of this) if (event.type === "TEXT_MESSAGE_CONTENT") yield event.delta;
+    for await (const update of this) if (update.type === "TEXT_MESSAGE_CONTENT") yield update.delta;
   }
 
   /**
    * What is certain so far of a typed answer, each time that more is; no value is checked yet. A loop like that over the
-   * events, which it replaces.
+   * updates, which it replaces.
    */
   get partialOutputStream(): AsyncIterable<DeepPartial<T>> {
     return this.#partials();
@@ -203,16 +202,16 @@ export class Turn<T = string> implements AsyncIterable<RunEvent> {
 
   async *#partials(): AsyncGenerator<DeepPartial<T>, void, void> {
     let partial: Json = null;
-    for await (const event of this) {
-      if (event.type !== "partialOutput") continue;
-      partial = event.changes.reduce(changed, partial);
+    for await (const update of this) {
+      if (update.type !== "partialOutput") continue;
+      partial = update.changes.reduce(changed, partial);
       yield partial as DeepPartial<T>;
     }
   }
 
   /**
-   * The turn's result, once it is over, also while a loop reads its events. Throws the `StepwellError` of a turn whose
-   * answer is incomplete. Without a loop, events are dropped, and questions of an AG-UI agent are not shown to the user:
+   * The turn's result, once it is over, also while a loop reads its updates. Throws the `StepwellError` of a turn whose
+   * answer is incomplete. Without a loop, updates are dropped, and questions of an AG-UI agent are not shown to the user:
    * the agent is informed that there is no answer, and if it asks again, the turn is cancelled.
    */
   get result(): Promise<TurnResult<T>> {
@@ -228,8 +227,8 @@ export class Turn<T = string> implements AsyncIterable<RunEvent> {
     // A loop that begins at the same time comes first.
     await undefined;
     while (!this.#isOver) {
-      if (!this.#events.isRead) this.#events.takeAll().forEach((event) => this.#decline(event));
-      if (!this.#isOver) await this.#events.news();
+      if (!this.#updates.isRead) this.#updates.takeAll().forEach((update) => this.#decline(update));
+      if (!this.#isOver) await this.#updates.news();
     }
     await this.ended;
     if (this.#failed) throw this.#failed.error;
@@ -242,14 +241,14 @@ export class Turn<T = string> implements AsyncIterable<RunEvent> {
   }
 
   /** Answers a question that no loop sees. */
-  #decline(event: RunEvent): void {
-    if (event.type !== "interrupted" || this.#isOver) return;
+  #decline(update: Update): void {
+    if (update.type !== "interrupted" || this.#isOver) return;
     if (this.#isAsked) this.cancel();
-    else this.resume(event.interrupts.map(({ id: interruptId }) => ({ interruptId, status: "cancelled" })));
+    else this.resume(update.interrupts.map(({ id: interruptId }) => ({ interruptId, status: "cancelled" })));
     this.#isAsked = true;
   }
 
-  /** Stops the turn and its tools, and closes its connection. The events up to the turn's end still arrive. */
+  /** Stops the turn and its tools, and closes its connection. The updates up to the turn's end still arrive. */
   cancel = (): void => {
     this.#stop.abort();
     this.#take((machine) => machine.cancel(this.host.setup.clock.now()));
@@ -258,12 +257,12 @@ export class Turn<T = string> implements AsyncIterable<RunEvent> {
   /** Stops one tool call, by the provider's id for it. The other calls continue, and the model is informed. */
   cancelCall(toolCallId: string): void {
     const call = this.#calls.get(toolCallId);
-    if (!call) throw misuse("no such call is under way", "take the `toolCallId` of a `toolCallUpdate` event of this turn");
+    if (!call) throw misuse("no such call is under way", "take the `toolCallId` of a `toolCallUpdate` of this turn");
     this.#say((machine) => machine.cancelCall(call, this.host.setup.clock.now()));
   }
 
   /**
-   * What the turn waits for now: approvals and questions for the user, and results of deferred calls. The event
+   * What the turn waits for now: approvals and questions for the user, and results of deferred calls. The update
    * `pending` reports each change. An `approver` or `answerer` may ask the user for the same.
    */
   get pending(): readonly Pending[] {
@@ -322,7 +321,7 @@ export class Turn<T = string> implements AsyncIterable<RunEvent> {
     return message.id;
   }
 
-  /** Answers all questions that an AG-UI agent asked with the event `interrupted`, at once. */
+  /** Answers all questions that an AG-UI agent asked with the update `interrupted`, at once. */
   resume(answers: ResumeEntry[]): void {
     this.#say((machine) => machine.resume(answers, this.host.setup.clock.now()));
   }
@@ -362,7 +361,7 @@ export class Turn<T = string> implements AsyncIterable<RunEvent> {
     return this.#trouble;
   }
 
-  /** The conversation from which a stored turn continued, once it has `begun`: its events follow that conversation. */
+  /** The conversation from which a stored turn continued, once it has `begun`: its updates follow that conversation. */
   get revivedFrom(): Message[] | undefined {
     return this.#revivedFrom;
   }
@@ -389,7 +388,7 @@ export class Turn<T = string> implements AsyncIterable<RunEvent> {
 
   /**
    * Releases the turn without ending it, and returns it as text for `revive` of its conversation, in this page or a later one. The
-   * turn's stream is closed, its tools are stopped, and its events end: best done once it has `rested`. The turn keeps
+   * turn's stream is closed, its tools are stopped, and its updates end: best done once it has `rested`. The turn keeps
    * the thread until it is revived or a message is sent on the thread; until then the conversation has nothing of the
    * turn. What the user typed and the turn had not taken is dropped.
    */
@@ -418,7 +417,7 @@ export class Turn<T = string> implements AsyncIterable<RunEvent> {
   get #running(): RunMachine {
     if (this.#isOver) throw over();
     if (this.#machine) return this.#machine;
-    throw misuse("the turn has not begun: its store is asked first", "wait for `turn.begun`, or for the turn's first event");
+    throw misuse("the turn has not begun: its store is asked first", "wait for `turn.begun`, or for the turn's first update");
   }
 
   /** Returns the machine, for inputs of the app: none for a turn that has lost its thread. */
@@ -491,12 +490,12 @@ export class Turn<T = string> implements AsyncIterable<RunEvent> {
       if (event.type === "toolCallUpdate") this.#calls.set(event.toolCallId, event.call);
       // The run that took the thread over keeps it: this turn stops.
       if (event.type === "hopStarted" && this.host.owner?.goOn() === false) queueMicrotask(this.cancel);
-      if (event.type === "completed") this.#last = event;
-      else this.#events.add(event);
+      if (event.type === "completed") this.#outcome = event.outcome;
+      else this.#updates.add(event);
     }
     // A turn that ends reports it; one that was over before reports nothing. Not with each chunk: the question is a
     // call in JSON.
-    if (this.#last || events.length === 0) this.#outcome ??= machine.outcome ?? undefined;
+    if (events.length === 0) this.#outcome ??= machine.outcome ?? undefined;
     if (this.#outcome) {
       // The last write is stored first.
       if ([...this.#work.keys()].some(isWrite)) return;
@@ -517,7 +516,7 @@ export class Turn<T = string> implements AsyncIterable<RunEvent> {
       const { kind, message, advice, retryable, status } = problem;
       const { provider } = this.host.setup.config;
       this.#failed = { error: new StepwellError(kind, message, advice, { provider, status, retryable, cause: ended.cause, result: { output: undefined, ...resultOf(ended) } }) };
-    } else if (this.#last) this.#events.add(this.#last);
+    }
     this.#ended = ended;
     this.host.over(ended, this.#machine);
     this.#close();
@@ -530,7 +529,7 @@ export class Turn<T = string> implements AsyncIterable<RunEvent> {
     this.#work.clear();
     this.#begin();
     this.#end();
-    this.#events.wake();
+    this.#updates.wake();
     // Not within a call of the machine.
     queueMicrotask(() => this.#machine?.free());
   }

@@ -5,7 +5,7 @@ import { IndexedDbStore } from "../../../target/package/web/indexed-db.js";
 import { type ChatPart, ChatSession, useStepwellChat } from "../../../target/package/web/react.js";
 import { play, type Played } from "../../../target/package/web/testing.js";
 import { z } from "zod";
-import init, { Agent, agUi, conversationOf, openai, RunMachine, RunRegistry, StepwellError, tool, type AssistantMessage, type DeepPartial, type Effect, type ErrorKind, type Message, type Output, type Outputs, type Pending, type RunConfig, type RunSource, type StandardSchema, type Store, type Tool, type ToolContext, type Trimmer, type TurnResult } from "../../../target/package/web/index.js";
+import init, { Agent, agUi, conversationOf, openai, RunMachine, RunRegistry, StepwellError, tool, type AssistantMessage, type DeepPartial, type Effect, type ErrorKind, type Message, type Output, type Outputs, type Pending, type PendingUpdate, type ReasoningUpdate, type Retrying, type RunConfig, type RunSource, type StandardSchema, type Store, type TextUpdate, type Tool, type ToolCallUpdate, type ToolContext, type ToolProgress, type Trimmer, type TurnResult, type Update } from "../../../target/package/web/index.js";
 
 async function answer(text: string, show: (piece: string) => void): Promise<string> {
   await init();
@@ -190,6 +190,28 @@ async function chats(agent: Agent<{ city: string }, { user: string }>): Promise<
   // @ts-expect-error The answer has no such field.
   result?.output.country;
   return result?.output.city ?? texts.join();
+}
+
+/** The updates of a turn, one case after the other: the end is none of them. */
+export function line(update: Update): string {
+  switch (update.type) {
+    case "TEXT_MESSAGE_CONTENT":
+    case "REASONING_MESSAGE_CONTENT":
+      return update.delta;
+    case "toolCallUpdate":
+      return `${update.name} ${update.status}`;
+    case "toolProgress":
+      return `${update.toolCallId} ${update.fraction ?? ""}`;
+    case "pending":
+      return update.pending.map(({ id }) => id).join();
+    case "retrying":
+      return update.reason;
+    // @ts-expect-error The end of a turn is its result, or an error.
+    case "completed":
+      return "";
+  }
+  const other: Exclude<Update, TextUpdate | ReasoningUpdate | ToolCallUpdate | ToolProgress | PendingUpdate | Retrying> = update;
+  return other.type;
 }
 
 /** Replies to what waits, of a conversation in any page. */

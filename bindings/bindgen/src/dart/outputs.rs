@@ -20,18 +20,25 @@ const WRITTEN: [&str; 10] = [
 ];
 
 /// Names for shapes and variants whose own name says too little, or is taken.
-const NAMES: [(&str, &str, &str); 10] = [
+const NAMES: [(&str, &str, &str); 14] = [
     ("Event", "", "RunEvent"),
     ("Event", "Custom", "CustomEvent"),
     ("Event", "Started", "TurnStarted"),
     ("Event", "Completed", "TurnCompleted"),
+    ("Event", "PartialArguments", "ToolArgumentsUpdate"),
+    ("Event", "PartialOutput", "OutputUpdate"),
     ("Event", "Pending", "PendingUpdate"),
     ("Event", "Raw", "RawEvent"),
-    ("Event", "Warning", "WarningEvent"),
+    ("Event", "ReasoningMessageContent", "ReasoningUpdate"),
+    ("Event", "TextMessageContent", "TextUpdate"),
+    ("Event", "Warning", "WarningUpdate"),
     ("RegistryEvent", "Unread", "ThreadUnread"),
     ("RegistryEvent", "Read", "ThreadRead"),
     ("RegistryEvent", "Missed", "EventsMissed"),
 ];
+
+/// Events that are no updates of a turn: its end is its result, and the others are warnings of it.
+const NO_UPDATES: [&str; 3] = ["AnswerDropped", "Completed", "UnknownToolCall"];
 
 /// Mixins with the hand-written members of a class.
 const MIXINS: [(&str, &str); 1] = [("ToolCallUpdate", "ToolCallResults")];
@@ -91,7 +98,7 @@ impl<'s> Collector<'s> {
         self.push(&name, Item::Sealed(sealed))?;
         for variant in variants {
             let class = class_name(&shape.name, &variant.name);
-            let parent = Some(name.clone());
+            let parent = Some(parent_of(shape, variant));
             self.class(shape, &class, &variant.doc, parent, &variant.fields)?;
         }
         if shape.name == "Event" {
@@ -276,6 +283,18 @@ fn is_json(shape: &str) -> bool {
 
 fn is_omitted(shape: &Shape, field: &Field) -> bool {
     OMITTED.contains(&(&shape.name, &field.name))
+}
+
+/// The parent of a variant's class: of an event, what it is for a turn.
+fn parent_of(shape: &Shape, variant: &Variant) -> String {
+    let class = class_name(&shape.name, &variant.name);
+    let is_delta = ["TextUpdate", "ReasoningUpdate"].contains(&&class[..]);
+    match &shape.name[..] {
+        "Event" if NO_UPDATES.contains(&&variant.name[..]) => "RunEvent".to_owned(),
+        "Event" if json::is_ag_ui(variant) && !is_delta => "AgUiUpdate".to_owned(),
+        "Event" => "Update".to_owned(),
+        name => class_name(name, ""),
+    }
 }
 
 /// The class of a variant, or of the whole shape if the variant's name is empty.

@@ -55,7 +55,7 @@ final class ChatReducer implements Finalizable {
         'events': [jsonOf(event)],
       });
 
-  /// Ends the turn without its event `TurnCompleted`.
+  /// Ends the turn of an `Agent`, whose end is no update; the event `TurnCompleted` of a `RunMachine` does so, too.
   void end([ChatProblem? problem]) => _call('end', {'problem': problem?.toJson()});
 
   /// The state now: the same object as before if nothing has changed.

@@ -81,11 +81,13 @@ final class ChatSession extends ChangeNotifier {
     _turn = turn;
     _changed();
     try {
-      await for (final event in turn.events) {
-        _reducer.apply(event);
+      await for (final update in turn.updates) {
+        _reducer.apply(update);
         _changed();
       }
-      return await turn.result;
+      final result = await turn.result;
+      _reducer.end();
+      return result;
     } on StepwellException catch (error) {
       final StepwellException(:kind, :message, :advice, :retryable, :status) = error;
       _reducer.end(ChatProblem(kind, message, advice, retryable: retryable, status: status));

@@ -21,7 +21,7 @@ final class Conversation {
   Object? get sharedState => _thread.state;
 
   /// Sends a message to the model, and returns the result of the turn. If another turn of the conversation is under way,
-  /// it throws a [BusyException] at once, unless `whenBusy` of the agent or of the options is [WhenBusy.cancel]. Throws
+  /// it throws a [BusyException] at once, unless `whenBusy` of the agent or of the options is another [WhenBusy]. Throws
   /// another [StepwellException] if the answer is incomplete. `parts` follow the text, as in [Agent.run].
   Future<TurnResult<String>> send(
     String text, {
@@ -39,7 +39,7 @@ final class Conversation {
   }) async =>
       streamAs(text, output, parts: parts, options: options).result;
 
-  /// Sends a message to the model, and returns the turn, whose events are to be read.
+  /// Sends a message to the model, and returns the turn, whose updates are to be read.
   Turn<String> stream(String text, {List<Object> parts = const [], RunOptions options = const RunOptions()}) =>
       start(Start(newId(), text: text, parts: parts), options: options);
 
@@ -107,7 +107,7 @@ final class Conversation {
   }
 
   /// Gives the conversation's turn a reply by one of the methods of [Turn]. Returns a turn that a dead process left and that
-  /// continues here, whose events are to be read.
+  /// continues here, whose updates are to be read.
   Future<Turn<Object?>?> reply(
     String id,
     void Function(Turn<Object?> turn) reply, {
@@ -118,7 +118,7 @@ final class Conversation {
   /// Returns what the conversation's turn waits for: of the turn under way, or as the store has it of a turn that a dead
   /// process left. Empty if there is no such turn. Throws the store's [StoreException].
   Future<List<Pending>> pending() async {
-    if (_thread.current case final turn? when turn._isUnderWay) return turn.pending;
+    if (_thread.live case final turn?) return turn.pending;
     return await _thread.durable?.pending(key) ?? const [];
   }
 
@@ -159,10 +159,10 @@ final class Conversation {
     return loaded.messages;
   }
 
-  /// Cancels the turn that is under way, if there is one.
-  void cancel() => _thread.current?.cancel();
+  /// Cancels the turn that is under way, and those that wait for it.
+  void cancel() => _thread.cancel();
 
-  /// Cancels the turn that is under way, forgets the conversation, and deletes it from its store. Returns whether the
+  /// Cancels the turns that have not ended, forgets the conversation, and deletes it from its store. Returns whether the
   /// store had it. Throws its [StoreException].
   Future<bool> delete() async {
     _thread.forget();

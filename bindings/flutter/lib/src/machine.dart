@@ -44,7 +44,7 @@ RunEvent _event(JsonObject json) {
 
 /// Returns an event in the library's JSON form, for backends that pass it on, and for a `ChatReducer`.
 JsonObject jsonOf(RunEvent event) => switch (event) {
-      WarningEvent(:final message) => {'type': 'warning', 'message': message},
+      WarningUpdate(:final message) => {'type': 'warning', 'message': message},
       _ => _forms[event] ?? const {},
     };
 

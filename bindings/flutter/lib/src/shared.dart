@@ -85,7 +85,8 @@ final class _Shared {
     final _Thread(:durable, :key) = thread;
     final Start(runId: id, :message) = start;
     final code = _code(options, output, isAlone: isAlone);
-    if (_isBusy(thread, options.whenBusy)) return _refused(code);
+    final whenBusy = options.whenBusy ?? config.whenBusy;
+    if (_refuses(thread, whenBusy)) return _refused(code);
     final base = durable == null ? config : _stored;
     final settings = options.model == null ? base : _at(options.model!, base);
     final type = _typeOf(output);
@@ -104,19 +105,23 @@ final class _Shared {
       turnOptions = turnOptions.copyWith(instructions: made);
     }
 
-    if (durable == null && source != null) {
-      return _begin(thread, code, (waiting) async {
-        await instructed(thread.messages, waiting);
+    if (durable == null) {
+      _Run inMemory() {
         final (machine, outputs) = started(thread.messages, thread.state);
         return (machine: machine, outputs: outputs, writer: null);
+      }
+
+      if (source == null && !_waits(thread, whenBusy)) {
+        thread.cancel();
+        final run = inMemory();
+        return _begin(thread, code, whenBusy: whenBusy, (_) => run);
+      }
+      return _begin(thread, code, whenBusy: whenBusy, message: message, (waiting) async {
+        await instructed(thread.messages, waiting);
+        return inMemory();
       });
     }
-    if (durable == null) {
-      thread.current?.cancel();
-      final (machine, outputs) = started(thread.messages, thread.state);
-      return _begin(thread, code, (_) => (machine: machine, outputs: outputs, writer: null));
-    }
-    return _storedFirst(thread, id, code, (waiting) async {
+    return _storedFirst(thread, id, code, whenBusy: whenBusy, message: message, (waiting) async {
       Known known() => (messages: thread.messages, sharedState: thread.state, turn: thread.last);
       final at = await from?.call();
       final (:messages, :sharedState, turn: parent) = await durable.before(key, at, known, waiting);
@@ -198,7 +203,8 @@ final class _Shared {
         'revive it in the conversation with the id that its own had',
       );
     }
-    if (_isBusy(thread, options.whenBusy)) {
+    final whenBusy = options.whenBusy ?? config.whenBusy;
+    if (_refuses(thread, whenBusy)) {
       machine.close();
       return _refused(code);
     }
@@ -206,12 +212,13 @@ final class _Shared {
       return _begin(
         thread,
         code,
+        whenBusy: whenBusy,
         (_) => (machine: machine, outputs: machine.pollOutputs(), writer: null),
         isRevived: true,
       );
     }
     final turn = TurnKey(key, machine.turn);
-    return _storedFirst(thread, turn.turn, code, isRevived: true, (waiting) async {
+    return _storedFirst(thread, turn.turn, code, whenBusy: whenBusy, isRevived: true, (waiting) async {
       final claimed = await durable.claim(turn, waiting);
       if (claimed == null) {
         // The turn was begun without this store.
@@ -242,7 +249,7 @@ final class _Shared {
     final at = place(store);
     final durable = at.durable;
     if (durable == null) return const [];
-    final orphans = await durable.orphans((key) => at.find(key)?.current != null);
+    final orphans = await durable.orphans((key) => at.find(key)?.turns.isNotEmpty ?? false);
     return [
       for (final (key, claimed) in orphans) await _recovered(durable, store, key, claimed),
     ];
@@ -258,6 +265,7 @@ final class _Shared {
         thread,
         key.turn,
         _code(const RunOptions(), null),
+        whenBusy: WhenBusy.cancel,
         isRevived: true,
         (_) async => (machine, machine.pollOutputs(), claimed.generation),
       );
@@ -274,7 +282,7 @@ final class _Shared {
     RunOptions options,
     void Function(Turn<Object?> turn) reply,
   ) async {
-    if (thread.current case final turn? when turn._isUnderWay) {
+    if (thread.live case final turn?) {
       reply(turn);
       return null;
     }
@@ -286,6 +294,7 @@ final class _Shared {
       thread,
       key.turn,
       _code(options, null),
+      whenBusy: WhenBusy.cancel,
       isRevived: true,
       (_) async => (machine, machine.pollOutputs(), claimed.generation),
     );
@@ -294,15 +303,16 @@ final class _Shared {
     return turn;
   }
 
-  /// Whether another turn blocks this thread.
-  bool _isBusy(_Thread thread, WhenBusy? whenBusy) =>
-      (whenBusy ?? config.whenBusy) != WhenBusy.cancel && (thread.current?._isUnderWay ?? false);
+  /// Whether another turn of this thread keeps a new one from beginning.
+  static bool _refuses(_Thread thread, WhenBusy whenBusy) => whenBusy == WhenBusy.fail && thread.live != null;
+
+  /// Whether a new turn waits for another turn of this thread.
+  static bool _waits(_Thread thread, WhenBusy whenBusy) => whenBusy != WhenBusy.cancel && thread.live != null;
 
   /// A turn that has failed, because another one is under way. It has nothing of the conversation, which may be another
   /// user's.
   Turn<T> _refused<T>(_Code<T> code) {
     final host = (
-      owner: null,
       isRevived: false,
       over: (Ended ended, RunMachine? machine) {},
       left: () {},
@@ -316,23 +326,27 @@ final class _Shared {
     String id,
     _Code<T> code,
     Future<(RunMachine, Outputs, int)> Function(Waiting waiting) make, {
+    required WhenBusy whenBusy,
+    JsonObject? message,
     bool isRevived = false,
   }) {
     final durable = thread.durable!;
-    final earlier = thread.current;
+    final earlier = [for (final turn in thread.turns) turn._ended.future];
     durable.attend();
     late final Turn<T> turn;
     turn = _begin(
       thread,
       code,
       (waiting) async {
-        // Not long: the turn was cancelled, and waits only for its last write.
-        await earlier?._ended.future;
+        // Not long: the turns have ended or were cancelled, and wait only for their last writes.
+        await Future.wait(earlier);
         final (machine, outputs, generation) = await make(waiting);
         final stored = StoredTurn(TurnKey(thread.key, id), generation);
         final writer = Writer(durable, stored, waiting, () => turn.cancel());
         return (machine: machine, outputs: outputs, writer: writer);
       },
+      whenBusy: whenBusy,
+      message: message,
       isRevived: isRevived,
       stored: id,
     );
@@ -344,36 +358,58 @@ final class _Shared {
     _Thread thread,
     _Code<T> code,
     FutureOr<_Run> Function(Waiting waiting) make, {
+    required WhenBusy whenBusy,
+    JsonObject? message,
     bool isRevived = false,
     String? stored,
   }) {
     final registry = thread.registry;
-    // A stored turn continues as the run that has its thread, unless another run has taken that since.
-    final goesOn = isRevived && thread.current == null;
-    thread.current?.cancel();
-    final owner = registry == null ? null : Owner(registry, thread.key, goesOn: goesOn);
+    final others = thread.turns.toList();
+    final waits = _waits(thread, whenBusy);
+    if (!waits) thread.cancel();
     late final Turn<T> turn;
+    // A stored turn continues as the run that has its thread, unless another run has taken that since.
+    void own() {
+      if (registry != null) turn._owner = Owner(registry, thread.key, goesOn: isRevived && others.isEmpty);
+    }
+
     void left() {
-      if (identical(thread.current, turn)) thread.current = null;
+      thread.turns.remove(turn);
       turns.remove(turn);
     }
 
     void over(Ended ended, RunMachine? machine) {
       // Of a conversation that was forgotten meanwhile nothing is kept.
-      if (machine != null && identical(thread.current, turn)) {
+      if (machine != null && thread.turns.contains(turn)) {
         thread.messages = ended.messages;
         thread.state = machine.sharedState;
         thread.last = stored;
       }
       left();
-      owner?.complete(ended.outcome);
+      turn._owner?.complete(ended.outcome);
     }
 
-    final host = (owner: owner, isRevived: isRevived, over: over, left: left);
-    turn = Turn<T>._(this, code, host);
-    thread.current = turn;
+    // A message of `steer` joins the turn under way. Where that takes none, the new turn waits for its end.
+    Future<_Run> queued(Waiting waiting) async {
+      final steered = whenBusy == WhenBusy.steer && message != null ? thread.live : null;
+      try {
+        steered?.steerMessage(message!);
+      } on StepwellException {
+        // The turn under way is about to end.
+      }
+      await Future.any([Future.wait([for (final other in others) other._ended.future]), waiting.over]);
+      if (waiting.isOver) throw const _Stopped();
+      final end = steered?._end;
+      if (end != null && end.messages.any((each) => each['id'] == message!['id'])) throw _Steered(end);
+      own();
+      return make(waiting);
+    }
+
+    turn = Turn<T>._(this, code, (isRevived: isRevived, over: over, left: left));
+    if (!waits) own();
+    thread.turns.add(turn);
     turns.add(turn);
-    turn._begin(make);
+    turn._begin(waits ? queued : make);
     return turn;
   }
 }

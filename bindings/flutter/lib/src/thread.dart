@@ -1,6 +1,7 @@
 part of 'agent.dart';
 
-/// What is known of a conversation here, and its turn under way; or the one turn of a run that is no conversation.
+/// What is known of a conversation here, and its turns that have not ended; or the one turn of a run that is no
+/// conversation.
 final class _Thread {
   _Thread(this.key, this.durable, this.registry, this.messages, this.state);
 
@@ -14,17 +15,31 @@ final class _Thread {
 
   /// The stored turn with which the conversation ends.
   String? last;
-  Turn<Object?>? current;
 
-  /// Forgets the conversation, and cancels its turn.
+  /// The turns that have not ended, the oldest first: more than one where turns wait for each other.
+  final turns = <Turn<Object?>>{};
+
+  /// The turn under way.
+  Turn<Object?>? get live => turns.where((turn) => turn._isUnderWay).firstOrNull;
+
+  /// Cancels the turns that have not ended.
+  void cancel() {
+    for (final turn in turns.toList()) {
+      turn.cancel();
+    }
+  }
+
+  /// Forgets the conversation, and cancels its turns.
   void forget() {
-    final turn = current;
-    current = null;
+    final ended = turns.toList();
+    turns.clear();
     messages = const [];
     state = const <String, Object?>{};
     last = null;
     registry?.remove(key);
-    turn?.cancel();
+    for (final turn in ended) {
+      turn.cancel();
+    }
     if (registry case final registry?) RegistryEvents.of(registry).changed();
   }
 }

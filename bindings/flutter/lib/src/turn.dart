@@ -3,9 +3,21 @@ part of 'agent.dart';
 /// A run that has begun: its machine, with the outputs so far, and the writer of its store.
 typedef _Run = ({RunMachine machine, Outputs outputs, Writer? writer});
 
-/// Another turn of the thread is under way.
+/// Another turn of the thread is under way, and should not be cancelled.
 final class _Busy implements Exception {
   const _Busy();
+}
+
+/// The turn's message was answered in another turn, whose end this is.
+final class _Steered implements Exception {
+  const _Steered(this.end);
+
+  final Ended end;
+}
+
+/// The turn was cancelled while it waited for another turn of its thread.
+final class _Stopped implements Exception {
+  const _Stopped();
 }
 
 /// The code of a turn: its agent's, but for what its options have.
@@ -29,8 +41,6 @@ typedef _Code<T> = ({
 
 /// The parts of its conversation that a turn needs.
 typedef _Host = ({
-  /// The turn's hold on its thread in a registry; null without one.
-  Owner? owner,
   bool isRevived,
 
   /// Called when the turn is over; without a machine if it did not begin.
@@ -40,16 +50,16 @@ typedef _Host = ({
   void Function() left,
 });
 
-/// A turn under way. Its [events] and its [result] throw a [StepwellException] if the answer is incomplete, also if the
+/// A turn under way. Its [updates] and its [result] throw a [StepwellException] if the answer is incomplete, also if the
 /// turn was cancelled.
 final class Turn<T> {
   Turn._(this._shared, this._code, this._host) {
     _transport = Transport(_shared.client, _arrived);
-    _events.onListen = () => _isListenedTo = true;
-    _events.onCancel = cancel;
-    _events.onPause = _transport.pause;
-    _events.onResume = _transport.resume;
-    // Clients that only follow the events learn of it there.
+    _updates.onListen = () => _isListenedTo = true;
+    _updates.onCancel = cancel;
+    _updates.onPause = _transport.pause;
+    _updates.onResume = _transport.resume;
+    // Clients that only follow the updates learn of it there.
     _result.future.ignore();
   }
 
@@ -58,7 +68,7 @@ final class Turn<T> {
   final _Host _host;
   late final Transport _transport;
   late final _waiting = Waiting(_warn, (error) => _trouble = error);
-  final _events = StreamController<RunEvent>();
+  final _updates = StreamController<Update>();
   final _begun = Completer<void>();
   final _result = Completer<TurnResult<T>>();
   final _ended = Completer<void>();
@@ -77,6 +87,9 @@ final class Turn<T> {
   RunMachine? _machine;
   Writer? _writer;
 
+  /// The turn's hold on its thread in a registry; null without one, and as long as the turn waits for another.
+  Owner? _owner;
+
   StoreException? _trouble;
   List<JsonObject>? _revivedFrom;
 
@@ -86,8 +99,11 @@ final class Turn<T> {
   /// The last write is done, or has failed.
   Future<void>? _written;
 
-  /// The event that ends the turn, until its end is stored.
-  TurnCompleted? _last;
+  /// How the turn ends, until its end is stored.
+  Outcome? _outcome;
+
+  /// The end of the turn, once it has ended by itself.
+  Ended? _end;
   bool _isListenedTo = false;
   bool _isSuspended = false;
   Timer? _timer;
@@ -96,28 +112,27 @@ final class Turn<T> {
   /// fails.
   Future<void> get begun => _begun.future;
 
-  /// The events, until the turn is over; the last event of a complete answer is [TurnCompleted], otherwise the stream
-  /// ends with a [StepwellException]. Listen to it only once. Cancelling the subscription cancels the turn, and pausing
-  /// it holds up the model.
-  Stream<RunEvent> get events => _events.stream;
+  /// The updates, until the turn is over. The stream of a turn without a complete answer ends with a [StepwellException].
+  /// Listen to it only once. Cancelling the subscription cancels the turn, and pausing it holds up the model.
+  Stream<Update> get updates => _updates.stream;
 
-  /// What the model says, as it comes: instead of [events], which it listens to.
+  /// What the model says, as it comes: instead of [updates], which it listens to.
   Stream<String> get textStream async* {
-    await for (final event in events) {
-      if (event case TextMessageContent(:final delta)) yield delta;
+    await for (final update in updates) {
+      if (update case TextUpdate(:final delta)) yield delta;
     }
   }
 
   /// The turn's result, once it is over. Throws the [StepwellException] of a turn whose answer is incomplete.
   ///
-  /// Without a listener to [events], questions of an AG-UI agent are not shown to the user: the agent is informed that
+  /// Without a listener to [updates], questions of an AG-UI agent are not shown to the user: the agent is informed that
   /// there is no answer, and if it asks again, the turn is cancelled.
   Future<TurnResult<T>> get result {
     if (!_isListenedTo) {
       var asked = false;
-      events.listen(
-        (event) {
-          if (event case Interrupted(:final interrupts)) {
+      updates.listen(
+        (update) {
+          if (update case Interrupted(:final interrupts)) {
             asked ? cancel() : resume([for (final each in interrupts) ResumeEntry.cancelled(each.id)]);
             asked = true;
           }
@@ -129,7 +144,7 @@ final class Turn<T> {
   }
 
   void _warn(String message) {
-    if (!_isOver) _events.add(WarningEvent(message));
+    if (!_isOver) _updates.add(WarningUpdate(message));
   }
 
   void _begin(FutureOr<_Run> Function(Waiting waiting) make) {
@@ -158,6 +173,9 @@ final class Turn<T> {
     if (_waiting.isOver) cancel();
   }
 
+  static const _stopped =
+      Problem(ErrorKind.cancelled, 'the turn was stopped', 'send the message again if that was not meant', false);
+
   /// A turn whose thread is busy, that could not be stored, or has no instructions, has not begun: nothing went out.
   void _notBegun(Object error, StackTrace trace) {
     final JsonObject ended;
@@ -169,6 +187,10 @@ final class Turn<T> {
         ended = noInstructions(message);
       case _Busy():
         ended = busy();
+      case _Stopped():
+        return _conclude(const Ended(CancelledOutcome(problem: _stopped), '', [], TokenUsage(), 0));
+      case _Steered(:final end):
+        return _conclude(end);
       default:
         return _break(error, trace);
     }
@@ -184,11 +206,11 @@ final class Turn<T> {
 
   /// Whether the turn should continue. A turn that has lost its thread stops itself.
   bool get _counts {
-    if (!_isOver && !_waiting.isOver && !(_host.owner?.holds ?? true)) cancel();
+    if (!_isOver && !_waiting.isOver && !(_owner?.holds ?? true)) cancel();
     return !_waiting.isOver;
   }
 
-  /// Stops the turn and its tools, and closes its connection. The events up to the turn's end still arrive.
+  /// Stops the turn and its tools, and closes its connection. The updates up to the turn's end still arrive.
   void cancel() {
     _waiting.giveUp();
     if (_machine case final machine?) _take(() => machine.cancel());
@@ -205,7 +227,7 @@ final class Turn<T> {
   /// Sends an AG-UI message as [steer] does.
   void steerMessage(JsonObject message) => _said((machine) => machine.steer(message));
 
-  /// Answers all questions that an AG-UI agent asked with the event `Interrupted`, at once.
+  /// Answers all questions that an AG-UI agent asked with the update `Interrupted`, at once.
   void resume(List<ResumeEntry> answers) => _said((machine) => machine.resume(answers));
 
   /// Stops one tool call. The other calls continue, and the model is informed.
@@ -275,16 +297,16 @@ final class Turn<T> {
   /// this is the reason. The app decides how long to wait, and calls [cancel].
   StoreException? get storeTrouble => _trouble;
 
-  /// The conversation from which a stored turn continued, once it has [begun]: its events follow that conversation.
+  /// The conversation from which a stored turn continued, once it has [begun]: its updates follow that conversation.
   List<JsonObject>? get revivedFrom => _revivedFrom;
 
   /// Releases the turn without ending it, and returns it as text for `Conversation.revive`, in this process or a later one.
-  /// The turn's stream is closed, its tools are stopped, and its events end: best done once it has [rested]. The turn
+  /// The turn's stream is closed, its tools are stopped, and its updates end: best done once it has [rested]. The turn
   /// keeps the thread until it is revived or a message is sent on the thread; until then the conversation has nothing
   /// of the turn. What the user typed and the turn had not taken is dropped.
   Future<String> suspend() async {
     final machine = _own;
-    if (_last != null) {
+    if (_outcome != null) {
       // A caller that releases the turn does not wait for its end to be stored.
       _writer?.giveUp();
       throw _over;
@@ -327,7 +349,7 @@ final class Turn<T> {
     return _machine ??
         (throw const MisuseException(
           'the turn has not begun: its store is asked first',
-          'wait for `begun`, or for the first event',
+          'wait for `begun`, or for the first update',
         ));
   }
 
@@ -341,7 +363,7 @@ final class Turn<T> {
       _running.awaitedResult(toolCallId) ??
       (throw const MisuseException(
         'no result of this call is awaited',
-        'follow the event `ToolCallUpdate` to know where a call stands',
+        'follow the update `ToolCallUpdate` to know where a call stands',
       ));
 
   /// An input that is harmless before the turn and after its end.
@@ -374,7 +396,7 @@ final class Turn<T> {
   /// The machine cannot be trusted any more, or never could: there is no end of its own to wait for.
   void _break(Object error, StackTrace trace) {
     _result.completeError(error, trace);
-    _events.addError(error, trace);
+    _updates.addError(error, trace);
     _host.left();
     _close();
   }
@@ -397,20 +419,25 @@ final class Turn<T> {
     for (final event in outputs.events) {
       if (event case PendingUpdate(:final pending)) _pending = pending;
       // The run that took the thread over keeps it: this turn stops.
-      if (event is HopStarted && !(_host.owner?.goOn() ?? true)) scheduleMicrotask(cancel);
-      if (event is TurnCompleted) {
-        _last = event;
-      } else {
-        _events.add(event);
+      if (event is HopStarted && !(_owner?.goOn() ?? true)) scheduleMicrotask(cancel);
+      switch (event) {
+        case Update():
+          _updates.add(event);
+        case AnswerDropped(:final effect):
+          _warn('an answer for `$effect` came when none was awaited');
+        case UnknownToolCall(:final toolCallId):
+          _warn('the stream had an event for the tool call `$toolCallId`, which is not open');
+        case TurnCompleted(:final outcome):
+          _outcome = outcome;
       }
     }
     _wake(outputs.wakeAtMs);
-    if (_last case final last?) {
+    if (_outcome case final outcome?) {
       // The last write is stored first.
       if (_writes > 0) return;
       _write(machine, machine.endJournal());
       final RunMachine(shownText: text, :messages, :usage, :hop, :output) = machine;
-      _conclude(last, Ended(last.outcome, text, messages, usage, hop + 1, output: output));
+      _conclude(Ended(outcome, text, messages, usage, hop + 1, output: output));
     } else if (_resting.isNotEmpty && machine.isResting) {
       for (final rested in _resting) {
         rested.complete(machine.snapshot);
@@ -419,16 +446,16 @@ final class Turn<T> {
     }
   }
 
-  void _conclude(TurnCompleted last, Ended end) {
+  void _conclude(Ended end) {
     final ended = switch ((_fault, end.outcome)) {
       ((:final tool, :final error), CancelledOutcome()) =>
         Ended(Outcome.fromJson(toolFailed(tool, '$error')), end.fullText, end.messages, end.usage, end.hops),
       _ => end,
     };
+    _end = ended;
     _host.over(ended, _machine);
     switch (ended.outcome.problem) {
       case null:
-        _events.add(last);
         final read = _code.read;
         try {
           _result.complete(ended.result(read == null ? ended.text as T : read(ended.output)));
@@ -439,7 +466,7 @@ final class Turn<T> {
         final TurnResult<void> result = ended.result(null);
         final error = exceptionOf(problem, provider: _code.provider, result: result);
         _result.completeError(error);
-        _events.addError(error);
+        _updates.addError(error);
     }
     _close();
   }
@@ -467,7 +494,7 @@ final class Turn<T> {
     _resting.clear();
     if (!_begun.isCompleted) _begun.complete();
     _ended.complete();
-    unawaited(_events.close());
+    unawaited(_updates.close());
     _machine?.close();
   }
 
