@@ -203,8 +203,9 @@ export async function durable(stepwell) {
     const { agent: one, store } = agent([answer(says("Done.")), answer(says("More."))]);
     store.before = (name) => name === "persist" && unavailable();
     const seen = [];
-    for await (const event of one.stream("Hello")) seen.push(event);
-    check("an end that cannot be stored is told", seen.at(-1).outcome.outcome === "success" && /end of the turn could not be stored/.test(seen.at(-2).message));
+    const turn = one.stream("Hello");
+    for await (const update of turn) seen.push(update);
+    check("an end that cannot be stored is told", (await turn.result).stopReason === "success" && /end of the turn could not be stored/.test(seen.at(-1).message));
     store.before = () => {};
     await one.send("And?");
     const statuses = (await store.turns(thread)).map(({ status }) => status);
