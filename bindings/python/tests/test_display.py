@@ -19,7 +19,7 @@ from stepwell.display import TurnCard
 from stepwell.messages import Message, ReasoningMessage, ToolResult, message_from_json
 from stepwell.testing import play
 from stepwell.testing.strategies import turns
-from stepwell.updates import Event
+from stepwell.updates import Event, Retrying, TextMessageStart, TextUpdate, WarningUpdate
 
 Start = Callable[..., MockLlm]
 
@@ -99,6 +99,15 @@ def test_a_turn_has_text_cards_and_trouble() -> None:
     assert lines[4].startswith("[")
     page = Page(view.to_html())
     assert all(said in page.text for said in ("Hm.", "Let me see.", "completed", '"what": "x"', "x is x", "It is x."))
+
+
+def test_a_retry_is_shown_until_the_answer_comes_and_a_warning_stays() -> None:
+    view = view_of([Retrying(attempt=1, delay=0.5, reason="busy"), WarningUpdate("odd")])
+    warning, retry = view.to_text().splitlines()
+    assert warning == "[odd]" and retry.startswith("[try 1 at ") and retry.endswith(": busy]")
+    view.apply(TextMessageStart("m"))
+    view.apply(TextUpdate("m", "Hi."))
+    assert view.to_text().splitlines() == ["Hi.", "[odd]"]
 
 
 def test_a_tool_that_fails_says_so() -> None:
