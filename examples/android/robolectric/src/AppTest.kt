@@ -88,7 +88,7 @@ class AppTest {
         phone.say("Go")
         phone.awaitText("On and on")
         phone.press("Stop")
-        phone.awaitText("Stopped.")
+        phone.awaitNoText("Stop")
         phone.awaitText("Send")
     }
 
@@ -111,6 +111,7 @@ class AppTest {
     fun aRequestWaitsForTheNetwork() = withApp(MockLlm.text("Here I am.")) { phone, mock ->
         val connectivity = shadowOf(phone.activity.getSystemService(ConnectivityManager::class.java))
         val network = ShadowNetwork.newInstance(7)
+        phone.awaitSession()
         val callbacks = connectivity.networkCallbacks.toList()
         assertEquals(1, callbacks.size)
         // The system calls on a thread of its own.
@@ -123,18 +124,17 @@ class AppTest {
         phone.awaitText("Here I am.")
         phone.awaitNoText("There is no network.")
         phone.die()
+        phone.awaitSession()
         assertEquals(1, connectivity.networkCallbacks.size)
         assertFalse(callbacks.single() in connectivity.networkCallbacks)
     }
 
     @Test
-    fun theChatKnowsWhetherItIsSeen() = withApp(MockLlm.text("Never.")) { phone, _ ->
-        val chat = phone.model().chat
-        assertFalse(chat.isInBackground)
+    fun aTurnContinuesOutOfSight() = withApp(MockLlm.text("Here I am.")) { phone, _ ->
+        phone.say("Hi")
         phone.leave()
-        assertTrue(chat.isInBackground)
         phone.enter()
-        assertFalse(chat.isInBackground)
+        phone.awaitText("Here I am.")
     }
 
     @Test
@@ -147,7 +147,7 @@ class AppTest {
         assertTrue(model !== phone.model())
         phone.awaitText("A whole answer.")
         phone.awaitText("a draft")
-        phone.awaitText("Send")
+        phone.awaitNoText("Stop")
         phone.picture("8-revived")
         assertEquals(2, mock.requests().size)
     }

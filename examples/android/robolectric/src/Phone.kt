@@ -15,7 +15,9 @@ import androidx.compose.ui.text.AnnotatedString
 import androidx.lifecycle.ProcessLifecycleOwner
 import java.io.File
 import java.time.Duration
+import kotlin.concurrent.thread
 import kotlin.test.fail
+import kotlinx.coroutines.runBlocking
 import org.robolectric.Robolectric
 import org.robolectric.RuntimeEnvironment
 import org.robolectric.android.controller.ActivityController
@@ -35,6 +37,8 @@ class Phone : AutoCloseable {
     private var controller: ActivityController<MainActivity> = Robolectric.buildActivity(MainActivity::class.java).setup()
 
     val activity: MainActivity get() = controller.get()
+
+    private val app: ChatApplication get() = activity.application as ChatApplication
 
     /** All that can be read. */
     fun texts(): List<String> = nodes().flatMap { it.texts() }
@@ -84,11 +88,19 @@ class Phone : AutoCloseable {
         turn()
     }
 
-    /** The system ends the process; the user opens the app again. */
+    /** Waits until the app has opened its store. */
+    fun awaitSession(): Unit = await("the session") { app.chat.session.value != null }
+
+    /** The system ends the process, and the user opens the app again. Only the store's contents are left of the process. */
     fun die() {
+        // The session needs the main thread meanwhile.
+        val suspending = thread { runBlocking { app.chat.session.value?.suspend() } }
+        await("the suspended turn") { !suspending.isAlive }
+        app.device?.close()
         val saved = Bundle()
         controller.pause().stop().saveInstanceState(saved).destroy()
         turn()
+        app.onCreate()
         controller = Robolectric.buildActivity(MainActivity::class.java)
             .create(saved).start().restoreInstanceState(saved).resume().visible()
         turn()
@@ -107,6 +119,7 @@ class Phone : AutoCloseable {
     }
 
     override fun close() {
+        app.device?.close()
         controller.pause().stop().destroy()
         // The next phone begins with a process that is out of sight.
         main().idleFor(OUT_OF_SIGHT)

@@ -28,55 +28,80 @@ import androidx.compose.ui.Alignment
 import androidx.compose.ui.Modifier
 import androidx.compose.ui.text.style.TextAlign
 import androidx.compose.ui.unit.dp
+import androidx.lifecycle.compose.collectAsStateWithLifecycle
+import dev.stepwell.ChatConnection
+import dev.stepwell.ChatMessage
+import dev.stepwell.ChatPart
+import dev.stepwell.ChatRole
+import dev.stepwell.ChatSession
+import dev.stepwell.ChatState
+import dev.stepwell.PendingKind
 import dev.stepwell.ToolCallStatus
-import dev.stepwell.example.chat.Answer
-import dev.stepwell.example.chat.ChatItem
-import dev.stepwell.example.chat.ChatState
-import dev.stepwell.example.chat.Question
+import dev.stepwell.ToolCard
+import dev.stepwell.example.chat.Chat
+import dev.stepwell.isBusy
+import kotlinx.serialization.json.JsonPrimitive
 
 @Composable
 fun ChatScreen(
-    state: ChatState,
+    chat: Chat,
+    session: ChatSession?,
+    problem: String?,
     draft: String,
     onType: (String) -> Unit,
     onSend: () -> Unit,
-    onStop: () -> Unit,
-    onAnswer: (Question, Answer) -> Unit,
 ) {
+    val shown = session?.state?.collectAsStateWithLifecycle()?.value
+    val messages = shown?.messages.orEmpty()
     val list = rememberLazyListState()
-    LaunchedEffect(state.items) {
-        if (state.items.isNotEmpty()) list.scrollToItem(state.items.lastIndex, Int.MAX_VALUE)
+    LaunchedEffect(messages) {
+        if (messages.isNotEmpty()) list.scrollToItem(messages.lastIndex, Int.MAX_VALUE)
     }
-    Scaffold(bottomBar = { Entry(state, draft, onType, onSend, onStop) }) { inner: PaddingValues ->
+    Scaffold(bottomBar = { Entry(shown, draft, onType, onSend, onStop = { session?.cancel() }) }) { inner: PaddingValues ->
         LazyColumn(
             modifier = Modifier.padding(inner).padding(horizontal = 16.dp),
             state = list,
             verticalArrangement = Arrangement.spacedBy(12.dp),
         ) {
-            items(state.items, key = { it.id }) { Item(it) }
-            state.problem?.let { problem ->
-                item { Text(problem, color = MaterialTheme.colorScheme.error) }
+            items(messages, key = { it.id }) { Item(it) }
+            if (shown?.connection is ChatConnection.Offline) item { Text("There is no network.") }
+            (shown?.problem?.message ?: problem)?.let { message ->
+                item { Text(message, color = MaterialTheme.colorScheme.error) }
             }
+            if (shown?.problem?.isRetryable == true) item { TextButton({ chat.retry() }) { Text("Try again") } }
         }
     }
-    state.questions.firstOrNull()?.let { question -> Ask(question) { onAnswer(question, it) } }
+    if (shown != null) Ask(shown, chat)
 }
 
 @Composable
-private fun Item(item: ChatItem) {
-    when (item) {
-        is ChatItem.User -> Text(
-            item.text,
-            Modifier.fillMaxWidth(),
-            color = MaterialTheme.colorScheme.primary,
-            textAlign = TextAlign.End,
-        )
-        is ChatItem.Model -> Text(item.text)
-        is ChatItem.Tool -> Card(Modifier.fillMaxWidth()) {
-            Column(Modifier.padding(12.dp)) {
-                Text("${sign(item.status)} ${item.name}", style = MaterialTheme.typography.labelLarge)
-                if (item.result.isNotEmpty()) Text(item.result, style = MaterialTheme.typography.bodySmall)
+private fun Item(message: ChatMessage) {
+    Column(Modifier.fillMaxWidth(), verticalArrangement = Arrangement.spacedBy(8.dp)) {
+        for (part in message.parts) {
+            when (part) {
+                is ChatPart.Text -> Words(part.text, message.role)
+                is ChatPart.Tool -> Tool(part.card)
+                else -> Unit
             }
+        }
+    }
+}
+
+@Composable
+private fun Words(text: String, role: ChatRole) {
+    if (role == ChatRole.USER) {
+        Text(text, Modifier.fillMaxWidth(), color = MaterialTheme.colorScheme.primary, textAlign = TextAlign.End)
+    } else {
+        Text(text)
+    }
+}
+
+@Composable
+private fun Tool(card: ToolCard) {
+    Card(Modifier.fillMaxWidth()) {
+        Column(Modifier.padding(12.dp)) {
+            Text("${sign(card.status)} ${card.name}", style = MaterialTheme.typography.labelLarge)
+            (card.result ?: card.failure)?.let { Text(it, style = MaterialTheme.typography.bodySmall) }
         }
     }
 }
@@ -89,7 +114,7 @@ private fun sign(status: ToolCallStatus): String = when (status) {
 
 @Composable
 private fun Entry(
-    state: ChatState,
+    state: ChatState?,
     draft: String,
     onType: (String) -> Unit,
     onSend: () -> Unit,
@@ -101,42 +126,46 @@ private fun Entry(
         verticalAlignment = Alignment.CenterVertically,
     ) {
         OutlinedTextField(draft, onType, Modifier.weight(1f), label = { Text("Message") })
-        if (state.running) Button(onStop) { Text("Stop") } else Button(onSend, enabled = draft.isNotBlank()) { Text("Send") }
+        val isBusy = state?.status?.isBusy == true
+        if (isBusy) Button(onStop) { Text("Stop") }
+        if (!isBusy || draft.isNotBlank()) Button(onSend, enabled = state != null && draft.isNotBlank()) { Text("Send") }
     }
 }
 
 /** One question after the other. */
 @Composable
-private fun Ask(question: Question, onAnswer: (Answer) -> Unit) {
-    when (question) {
-        is Question.Approval ->
-            AskApproval("Allow ${question.invocation.name}?", question.invocation.arguments.toString(), onAnswer)
-        is Question.FromAgent -> {
-            val message = question.interrupt.message ?: "The agent asks you."
-            if (question.isApproval) AskApproval("May the agent go on?", message, onAnswer) else AskText(question.id, message, onAnswer)
-        }
+private fun Ask(state: ChatState, chat: Chat) {
+    val pending = state.pending.firstOrNull { it.kind != PendingKind.RESULT }
+    val interrupt = state.interrupts.firstOrNull()
+    when {
+        pending?.kind == PendingKind.APPROVAL ->
+            AskApproval("Allow ${pending.tool}?", pending.arguments.toString(), { chat.approve(pending.id) }, { chat.deny(pending.id) })
+        pending != null ->
+            AskText(pending.id, pending.message ?: "The tool asks you.", chat)
+        interrupt != null ->
+            AskText(interrupt.id, interrupt.message ?: "The agent asks you.", chat)
     }
 }
 
 @Composable
-private fun AskApproval(title: String, text: String, onAnswer: (Answer) -> Unit) {
+private fun AskApproval(title: String, text: String, onAllow: () -> Unit, onDeny: () -> Unit) {
     AlertDialog(
-        onDismissRequest = { onAnswer(Answer.Denied()) },
+        onDismissRequest = onDeny,
         title = { Text(title) },
         text = { Text(text) },
-        confirmButton = { TextButton({ onAnswer(Answer.Approved) }) { Text("Allow") } },
-        dismissButton = { TextButton({ onAnswer(Answer.Denied()) }) { Text("Deny") } },
+        confirmButton = { TextButton(onAllow) { Text("Allow") } },
+        dismissButton = { TextButton(onDeny) { Text("Deny") } },
     )
 }
 
 @Composable
-private fun AskText(id: String, message: String, onAnswer: (Answer) -> Unit) {
+private fun AskText(id: String, message: String, chat: Chat) {
     var answer by rememberSaveable(id) { mutableStateOf("") }
     AlertDialog(
-        onDismissRequest = { onAnswer(Answer.Dismissed) },
+        onDismissRequest = { chat.deny(id) },
         title = { Text(message) },
         text = { OutlinedTextField(answer, { answer = it }, label = { Text("Answer") }) },
-        confirmButton = { TextButton({ onAnswer(Answer.Said(answer)) }) { Text("Answer") } },
-        dismissButton = { TextButton({ onAnswer(Answer.Dismissed) }) { Text("Dismiss") } },
+        confirmButton = { TextButton({ chat.answer(id, JsonPrimitive(answer)) }) { Text("Answer") } },
+        dismissButton = { TextButton({ chat.deny(id) }) { Text("Dismiss") } },
     )
 }

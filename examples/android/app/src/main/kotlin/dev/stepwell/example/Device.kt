@@ -4,26 +4,20 @@ import android.content.Context
 import androidx.lifecycle.DefaultLifecycleObserver
 import androidx.lifecycle.LifecycleOwner
 import androidx.lifecycle.ProcessLifecycleOwner
-import dev.stepwell.example.chat.Chat
-import kotlinx.coroutines.CoroutineScope
-import kotlinx.coroutines.launch
+import dev.stepwell.Agent
 
-/** Tells a chat what the phone does: whether the app is seen, and whether there is a network. */
-class Device(context: Context, scope: CoroutineScope, private val chat: Chat) : DefaultLifecycleObserver, AutoCloseable {
+/** Informs an agent of the phone's state until it is closed: whether the app is visible, and whether there is a network. */
+class Device(context: Context, private val agent: Agent) : DefaultLifecycleObserver, AutoCloseable {
     private val process = ProcessLifecycleOwner.get().lifecycle
-    private val network = NetworkWatch(
-        context,
-        available = { scope.launch { chat.networkAvailable() } },
-        lost = { scope.launch { chat.networkLost() } },
-    )
+    private val network = NetworkWatch(context, available = agent::networkAvailable, lost = agent::networkLost)
 
     init {
         process.addObserver(this)
     }
 
-    override fun onStart(owner: LifecycleOwner) = chat.enteredForeground()
+    override fun onStart(owner: LifecycleOwner) = agent.enteredForeground()
 
-    override fun onStop(owner: LifecycleOwner) = chat.enteredBackground()
+    override fun onStop(owner: LifecycleOwner) = agent.enteredBackground()
 
     override fun close() {
         process.removeObserver(this)

@@ -22,16 +22,10 @@ class MainActivity : ComponentActivity() {
             val theme by model.theme.collectAsStateWithLifecycle()
             val dark = theme?.let { it == "dark" } ?: isSystemInDarkTheme()
             MaterialTheme(if (dark) darkColorScheme() else lightColorScheme()) {
-                val state by model.chat.state.collectAsStateWithLifecycle()
+                val session by model.chat.session.collectAsStateWithLifecycle()
+                val problem by model.chat.problem.collectAsStateWithLifecycle()
                 val draft by model.draft.collectAsStateWithLifecycle()
-                ChatScreen(
-                    state = state,
-                    draft = draft,
-                    onType = model::type,
-                    onSend = model::send,
-                    onStop = model.chat::stop,
-                    onAnswer = model.chat::answer,
-                )
+                ChatScreen(model.chat, session, problem, draft, onType = model::type, onSend = model::send)
             }
         }
     }
