@@ -25,6 +25,22 @@ let library: Target =
     ? .binaryTarget(name: "StepwellFFI", path: built)
     : .binaryTarget(name: "StepwellFFI", url: release, checksum: checksum)
 
+// Apple's FoundationModels with its `LanguageModelExecutor` comes with Swift 6.4. Linux has declarations of our own instead,
+// for the compiler and the tests.
+#if os(Linux)
+let bridges: [Target] = [
+    .target(name: "FoundationModelsStandIn"),
+    .target(name: "StepwellFoundationModels", dependencies: ["Stepwell", "FoundationModelsStandIn"]),
+]
+#elseif compiler(>=6.4)
+let bridges: [Target] = [.target(name: "StepwellFoundationModels", dependencies: ["Stepwell"])]
+#else
+let bridges: [Target] = []
+#endif
+let bridgeProducts: [Product] =
+    bridges.isEmpty ? [] : [.library(name: "StepwellFoundationModels", targets: ["StepwellFoundationModels"])]
+let bridgesTested = bridges.map { Target.Dependency(stringLiteral: $0.name) }
+
 let package = Package(
     name: "Stepwell",
     platforms: [.iOS(.v16), .macOS(.v13)],
@@ -32,7 +48,7 @@ let package = Package(
         .library(name: "Stepwell", targets: ["Stepwell"]),
         .library(name: "StepwellMachine", targets: ["StepwellMachine"]),
         .library(name: "StepwellTesting", targets: ["StepwellTesting"]),
-    ],
+    ] + bridgeProducts,
     targets: [
         library,
         // What uniffi generates: no product.
@@ -54,7 +70,8 @@ let package = Package(
         // The machine without IO, for an app with a loop of its own.
         .target(name: "StepwellMachine", dependencies: ["StepwellBindings"]),
         .target(name: "StepwellTesting", dependencies: ["StepwellBindings"]),
-        .testTarget(name: "StepwellTests", dependencies: ["Stepwell", "StepwellMachine", "StepwellTesting"]),
-    ],
+        .testTarget(
+            name: "StepwellTests", dependencies: ["Stepwell", "StepwellMachine", "StepwellTesting"] + bridgesTested),
+    ] + bridges,
     swiftLanguageModes: [.v6]
 )

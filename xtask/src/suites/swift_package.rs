@@ -72,7 +72,13 @@ fn isolation(context: &Context, log: &mut Log, swift: &Swift) -> anyhow::Result<
             .args(arguments);
         command
     };
-    for name in ["StepwellBindings", "Stepwell", "StepwellMachine"] {
+    for name in [
+        "StepwellBindings",
+        "Stepwell",
+        "StepwellMachine",
+        "FoundationModelsStandIn",
+        "StepwellFoundationModels",
+    ] {
         let mut module = swiftc(&["-emit-module", "-wmo", "-module-name", name]);
         module
             .arg("-emit-module-path")
@@ -87,6 +93,7 @@ fn isolation(context: &Context, log: &mut Log, swift: &Swift) -> anyhow::Result<
         "-typecheck",
         isolated,
         "Tests/StepwellTests/Guide.swift",
+        "Tests/StepwellTests/FoundationModels/FoundationModelsGuide.swift",
     ]))?;
     let refused = |arguments: &[&str], parts: [&str; 3], count: usize, what: &str| {
         let output = swiftc(arguments).output()?;

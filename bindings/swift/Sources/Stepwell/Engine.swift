@@ -59,7 +59,7 @@ final class Engine: @unchecked Sendable {
         config.key = setup.credentials == nil ? try model.key() : model.apiKey
         var setup = setup
         setup.tools = try tools.made()
-        setup.client = try transport(of: setup.client)
+        setup.client = try model.transport ?? transport(of: setup.client)
         let agent = try FfiAgent(config: config, setup: setup)
         agent.inform(background: isInBackground ? true : nil, offline: isOffline ? true : nil)
         return agent

@@ -22,6 +22,8 @@ public struct Model: Sendable, Hashable {
     /// Custom providers, which `provider` may name: a JSON object whose `providers` is a list, as `stepwell --providers`
     /// takes it.
     public var customProviders: JsonValue?
+    /// What sends the requests instead of the agent's client, for a model in the app's process.
+    private var own: OwnTransport?
 
     /// A model of any provider.
     public init(
@@ -36,6 +38,15 @@ public struct Model: Sendable, Hashable {
         self.headers = headers
         self.customProviders = customProviders
     }
+
+    /// A model in the app's process, which this transport answers for.
+    package init(provider: String, name: String, baseUrl: String, transport: any HttpTransport) {
+        self.init(provider: provider, name: name, baseUrl: baseUrl)
+        own = OwnTransport(transport: transport)
+    }
+
+    /// The transport of a model in the app's process.
+    var transport: (any HttpTransport)? { own?.transport }
 
     /// The model that a text such as `openai:gpt-5-mini` names. A text that names no provider is refused by the first run.
     public init(_ text: String) {
@@ -60,6 +71,14 @@ public struct Model: Sendable, Hashable {
         }
         return key
     }
+}
+
+/// A model's transport. Models with the same one are equal.
+private struct OwnTransport: Sendable, Hashable {
+    let transport: any HttpTransport
+
+    static func == (one: OwnTransport, other: OwnTransport) -> Bool { one.transport === other.transport }
+    func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(transport)) }
 }
 
 extension Model: ExpressibleByStringLiteral {
