@@ -106,7 +106,7 @@ impl Agent {
             instructions: of(duties.makes_instructions).map(|runner| Arc::new(runner) as _),
             trimmer: Some(Arc::new(Runner(Arc::clone(&runner)))),
             decoder: Some(Arc::new(Runner(runner))),
-            store: store.map(|store| store.inner()),
+            store: store.map(|store| store.inner() as _),
         });
         let mut handle = self.handle.with_agent(agent);
         handle.is_for_runners = true;

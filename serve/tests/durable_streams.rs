@@ -17,7 +17,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use stepwell_core::Timestamp;
 use stepwell_core::run::{Outcome, TurnStatus};
-use stepwell_io::store::{Generation, MemoryStore, NewTurn, PersistBatch, Store, TurnKey};
+use stepwell_io::store::{
+    EventStore, Generation, MemoryStore, NewTurn, PersistBatch, TurnKey, TurnStore,
+};
 use stepwell_serve::axum::durable_stream::{DurableRead, DurableReadError, durable_stream};
 use stepwell_serve::parts::{DriverSetup, LocalEngine};
 use stepwell_serve::{AgUiServer, ClientTrust};

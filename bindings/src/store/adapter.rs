@@ -8,8 +8,9 @@ use std::sync::Arc;
 use stepwell_core::registry::ThreadKey;
 use stepwell_core::session::Turn;
 use stepwell_io::store::{
-    Changes, Claimed, EventLog, Generation, LoggedEvent, NewTurn, PersistBatch, StoreError,
-    StoreFuture, ThreadQuery, ThreadRecord, TurnKey, Unfinished, Wakers, check,
+    Changes, Claimed, EventLog, EventStore, Generation, LoggedEvent, NewTurn, PersistBatch,
+    StoreError, StoreFuture, ThreadQuery, ThreadRecord, ThreadStore, TurnKey, TurnStore,
+    Unfinished, Wakers, check,
 };
 
 /// Adapts the app's store. No lock is held while the app's code runs. What every store refuses is refused here. Clients
@@ -34,7 +35,7 @@ impl fmt::Debug for AppStore {
     }
 }
 
-impl stepwell_io::store::Store for AppStore {
+impl TurnStore for AppStore {
     fn begin_turn<'a>(&'a self, turn: &'a NewTurn) -> StoreFuture<'a, Generation> {
         async move {
             check::new_turn(turn)?;
@@ -116,14 +117,6 @@ impl stepwell_io::store::Store for AppStore {
         .boxed()
     }
 
-    fn turns<'a>(&'a self, thread: &'a ThreadKey) -> StoreFuture<'a, Vec<Turn>> {
-        async move {
-            let turns = self.store.turns(thread.clone().into()).await?;
-            turns.into_iter().map(turn_of).collect()
-        }
-        .boxed()
-    }
-
     fn thread<'a>(&'a self, thread: &'a ThreadKey) -> StoreFuture<'a, Option<ThreadRecord>> {
         async move {
             let record = self.store.thread(thread.clone().into()).await?;
@@ -132,6 +125,17 @@ impl stepwell_io::store::Store for AppStore {
         .boxed()
     }
 
+    fn delete_thread<'a>(&'a self, thread: &'a ThreadKey) -> StoreFuture<'a, bool> {
+        async move {
+            let deleted = self.store.delete_thread(thread.clone().into()).await?;
+            self.wakers.wake(thread);
+            Ok(deleted)
+        }
+        .boxed()
+    }
+}
+
+impl ThreadStore for AppStore {
     fn threads<'a>(&'a self, query: &'a ThreadQuery) -> StoreFuture<'a, Vec<ThreadRecord>> {
         async move {
             let records = self.store.threads(query.clone().into()).await?;
@@ -151,15 +155,16 @@ impl stepwell_io::store::Store for AppStore {
         .boxed()
     }
 
-    fn delete_thread<'a>(&'a self, thread: &'a ThreadKey) -> StoreFuture<'a, bool> {
+    fn turns<'a>(&'a self, thread: &'a ThreadKey) -> StoreFuture<'a, Vec<Turn>> {
         async move {
-            let deleted = self.store.delete_thread(thread.clone().into()).await?;
-            self.wakers.wake(thread);
-            Ok(deleted)
+            let turns = self.store.turns(thread.clone().into()).await?;
+            turns.into_iter().map(turn_of).collect()
         }
         .boxed()
     }
+}
 
+impl EventStore for AppStore {
     fn append_events<'a>(
         &'a self,
         turn: &'a TurnKey,

@@ -9,7 +9,9 @@ use stepwell_ffi::{
     StoreAnswer, StoreCall, StoreError, StoreRunner, StoreTask, ThreadKey, ThreadQuery,
     ThreadRecord, TurnKey, TurnRecord, TurnStatus, Unfinished,
 };
-use stepwell_io::store::{self, Generation, MemoryStore, Store as _};
+use stepwell_io::store::{
+    self, EventStore as _, Generation, MemoryStore, ThreadStore as _, TurnStore as _,
+};
 
 /// The app's database.
 #[derive(Clone, Debug, Default)]

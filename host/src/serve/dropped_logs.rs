@@ -53,7 +53,9 @@ async fn drop_between(
 mod tests {
     use super::*;
     use stepwell_core::run::{Outcome, TurnStatus};
-    use stepwell_io::store::{Generation, MemoryStore, NewTurn, PersistBatch, TurnKey};
+    use stepwell_io::store::{
+        EventStore, Generation, MemoryStore, NewTurn, PersistBatch, TurnKey, TurnStore,
+    };
 
     async fn ended(store: &MemoryStore, thread: &str, at: Timestamp) -> TurnKey {
         let key = TurnKey::new(thread, "r");

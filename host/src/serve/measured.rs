@@ -14,7 +14,9 @@ pub(super) struct MeasuredStore {
 }
 
 impl StoreLayer for MeasuredStore {
-    fn inner(&self) -> &dyn Store {
+    type Inner = dyn Store;
+
+    fn inner(&self) -> &Self::Inner {
         &*self.store
     }
 

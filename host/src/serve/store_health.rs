@@ -8,7 +8,7 @@ use stepwell_core::registry::ThreadKey;
 use stepwell_core::session::Turn;
 use stepwell_io::store::{
     Changes, Claimed, EventLog, Generation, LeaseKey, LoggedEvent, NewTurn, PersistBatch, Store,
-    StoreError, StoreFuture, StoreLayer, ThreadQuery, ThreadRecord, TurnKey, Unfinished,
+    StoreError, StoreFuture, StoreLayer, ThreadQuery, ThreadRecord, TurnKey, TurnStore, Unfinished,
 };
 use stepwell_serve::parts::StoreTrouble;
 use tokio::time::Instant;
@@ -69,7 +69,7 @@ impl StoreHealth {
             return look.trouble;
         }
         // Damage is noted below.
-        let checked = tokio::time::timeout(LOOK, Store::check(self)).await;
+        let checked = tokio::time::timeout(LOOK, TurnStore::check(self)).await;
         let trouble = match checked {
             Ok(checked) => checked.err().map(|error| StoreTrouble::from(&error)),
             Err(_) => Some(StoreTrouble::Unavailable),
@@ -131,7 +131,9 @@ impl StoreHealth {
 const LONGEST_CALL: Duration = Duration::from_secs(30);
 
 impl StoreLayer for StoreHealth {
-    fn inner(&self) -> &dyn Store {
+    type Inner = dyn Store;
+
+    fn inner(&self) -> &Self::Inner {
         &*self.store
     }
 

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use stepwell_core::Timestamp;
 use stepwell_core::run::{Attached, Block, BlockContent, TurnStatus};
 use stepwell_io::ThreadKey;
-use stepwell_io::store::{NewTurn, PersistBatch, SqliteStore, Store, TurnKey};
+use stepwell_io::store::{EventStore, NewTurn, PersistBatch, SqliteStore, TurnKey, TurnStore};
 use stepwell_io::turn::Outcome;
 use stepwell_mock_llm::{Hop, MockLlm, Script};
 

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use stepwell_core::Timestamp;
 use stepwell_core::run::TurnStatus;
 use stepwell_io::ThreadKey;
-use stepwell_io::store::{PersistBatch, SqliteStore, Store, Unfinished};
+use stepwell_io::store::{EventStore, PersistBatch, SqliteStore, TurnStore, Unfinished};
 use stepwell_mock_llm::{Dialect, Hop, MockLlm, Script};
 
 /// Starts a model that makes two calls at once, one of which asks the user, and then answers with this text.

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 use stepwell_core::run::TurnStatus;
-use stepwell_io::store::Store;
+use stepwell_io::store::{EventStore, TurnStore};
 
 /// The time that a turn may take that waits for no user or client, once there are no more faults.
 const LONGEST_WORK: Duration = Duration::from_secs(500);
@@ -81,7 +81,7 @@ pub(super) async fn judge(world: &Arc<World>, clients: &mut [Client]) {
 async fn stored(world: &World) -> Vec<Posted> {
     let mut stored = Vec::new();
     for turn in world.posted() {
-        let found = Store::turn(&world.kept.memory, &turn.key()).await;
+        let found = TurnStore::turn(&world.kept.memory, &turn.key()).await;
         if found.is_ok_and(|turn| turn.is_some()) {
             stored.push(turn);
         }
@@ -90,13 +90,13 @@ async fn stored(world: &World) -> Vec<Posted> {
 }
 
 async fn is_open(world: &World, turn: &Posted) -> bool {
-    let found = Store::turn(&world.kept.memory, &turn.key()).await;
+    let found = TurnStore::turn(&world.kept.memory, &turn.key()).await;
     let found = found.ok().flatten();
     found.is_some_and(|turn| turn.status == TurnStatus::Streaming)
 }
 
 async fn fold_of_log(world: &World, turn: &Posted) -> Fold {
-    let events = Store::events(&world.kept.memory, &turn.key(), None, usize::MAX >> 1).await;
+    let events = EventStore::events(&world.kept.memory, &turn.key(), None, usize::MAX >> 1).await;
     let mut fold = Fold::default();
     for event in events.unwrap_or_default() {
         fold.apply(&serde_json::from_str(&event.data).unwrap_or_default());

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use stepwell_core::run::TurnStatus;
 use stepwell_io::ThreadKey;
-use stepwell_io::store::{Store, TurnKey};
+use stepwell_io::store::{TurnKey, TurnStore};
 use tokio::time::Instant;
 
 pub(super) struct Client {
@@ -175,7 +175,7 @@ impl Client {
 
     pub(super) async fn status(&self, turn: &Posted) -> Option<TurnStatus> {
         let memory = &self.world.kept.memory;
-        let turn = Store::turn(memory, &turn.key()).await;
+        let turn = TurnStore::turn(memory, &turn.key()).await;
         turn.ok().flatten().map(|turn| turn.status)
     }
 

@@ -10,7 +10,7 @@ use serde_json::json;
 use std::collections::BTreeSet;
 use stepwell_core::run::BlockContent;
 use stepwell_core::session::Turn;
-use stepwell_io::store::Store;
+use stepwell_io::store::TurnStore;
 
 impl Client {
     /// Brings a result, or something that is none.
@@ -77,7 +77,7 @@ pub(super) async fn bring_all(world: &World, turn: &Posted, fold: &Fold) {
 
 /// Checks that an accepted result is in the log, and that its call had begun to wait for it.
 pub(super) async fn judge(world: &World, turn: &Posted, fold: &Fold) {
-    let stored = Store::turn(&world.kept.memory, &turn.key()).await;
+    let stored = TurnStore::turn(&world.kept.memory, &turn.key()).await;
     let stored = stored.ok().flatten();
     for (call, mut taken) in world.results_of(turn) {
         if world.engine != Which::Local {

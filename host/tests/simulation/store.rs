@@ -12,9 +12,9 @@ use stepwell_core::Timestamp;
 use stepwell_core::registry::ThreadKey;
 use stepwell_core::session::Turn;
 use stepwell_io::store::{
-    Changes, Claimed, EventLog, Generation, Inbox, LeaseKey, LoggedEvent, MemoryStore, NewTurn,
-    PersistBatch, RESTING, SentCommand, Store, StoreError, StoreFuture, StoreLayer, ThreadQuery,
-    ThreadRecord, TurnKey, Unfinished, Wakers,
+    Changes, Claimed, EventLog, EventStore, Generation, Inbox, LeaseKey, LoggedEvent, MemoryStore,
+    NewTurn, PersistBatch, RESTING, SentCommand, StoreError, StoreFuture, StoreLayer, ThreadQuery,
+    ThreadRecord, ThreadStore, TurnKey, TurnStore, Unfinished, Wakers,
 };
 
 /// The state of the store at the moment.
@@ -166,7 +166,7 @@ impl FaultyStore {
     }
 
     fn kept_inbox(&self) -> &dyn Inbox {
-        Store::inbox(self.memory())
+        TurnStore::inbox(self.memory())
     }
 
     fn memory(&self) -> &MemoryStore {
@@ -203,7 +203,9 @@ impl fmt::Debug for FaultyStore {
 }
 
 impl StoreLayer for FaultyStore {
-    fn inner(&self) -> &dyn Store {
+    type Inner = MemoryStore;
+
+    fn inner(&self) -> &MemoryStore {
         self.memory()
     }
 
@@ -218,7 +220,7 @@ impl StoreLayer for FaultyStore {
     }
 
     fn orphans(&self) -> StoreFuture<'_, Vec<Unfinished>> {
-        self.call("orphans", None, move || Store::orphans(self.memory()))
+        self.call("orphans", None, move || TurnStore::orphans(self.memory()))
     }
 
     fn begin_turn<'a>(&'a self, turn: &'a NewTurn) -> StoreFuture<'a, Generation> {
@@ -227,7 +229,7 @@ impl StoreLayer for FaultyStore {
                 // The time is the simulation's own.
                 let at = self.world.timestamp();
                 let turn = NewTurn { at, ..turn.clone() };
-                let begun = Store::begin_turn(self.memory(), &turn).await?;
+                let begun = TurnStore::begin_turn(self.memory(), &turn).await?;
                 self.judge_claim(&turn.key);
                 self.world
                     .trace
@@ -245,7 +247,7 @@ impl StoreLayer for FaultyStore {
     ) -> StoreFuture<'a, Claimed> {
         self.call("claim", Some(&turn.thread), move || {
             Box::pin(async move {
-                let claimed = Store::claim(self.memory(), turn, seen, owner).await?;
+                let claimed = TurnStore::claim(self.memory(), turn, seen, owner).await?;
                 self.world
                     .trace
                     .note(format!("{} claims {}", self.life.name, turn.turn));
@@ -273,7 +275,7 @@ impl StoreLayer for FaultyStore {
                     at,
                     ..batch.clone()
                 };
-                let done = Store::persist(self.memory(), turn, generation, &batch).await;
+                let done = TurnStore::persist(self.memory(), turn, generation, &batch).await;
                 self.world.trace.note(format!(
                     "{} persists {} blocks of {} from {} on, {:?}: {}",
                     self.life.name,
@@ -306,31 +308,31 @@ impl StoreLayer for FaultyStore {
                     self.life.name, turn.turn
                 ));
             }
-            Store::append_events(self.memory(), turn, generation, first, events)
+            EventStore::append_events(self.memory(), turn, generation, first, events)
         })
     }
 
     fn rename_thread<'a>(&'a self, thread: &'a ThreadKey, title: &'a str) -> StoreFuture<'a, ()> {
         self.call("rename_thread", Some(thread), move || {
-            Store::rename_thread(self.memory(), thread, title)
+            ThreadStore::rename_thread(self.memory(), thread, title)
         })
     }
 
     fn delete_thread<'a>(&'a self, thread: &'a ThreadKey) -> StoreFuture<'a, bool> {
         self.call("delete_thread", Some(thread), move || {
-            Store::delete_thread(self.memory(), thread)
+            TurnStore::delete_thread(self.memory(), thread)
         })
     }
 
     fn acknowledge<'a>(&'a self, turn: &'a TurnKey, index: u64) -> StoreFuture<'a, ()> {
         self.call("acknowledge", Some(&turn.thread), move || {
-            Store::acknowledge(self.memory(), turn, index)
+            EventStore::acknowledge(self.memory(), turn, index)
         })
     }
 
     fn unfinished<'a>(&'a self, owner: Option<&'a str>) -> StoreFuture<'a, Vec<Unfinished>> {
         self.call("unfinished", None, move || {
-            Store::unfinished(self.memory(), owner)
+            TurnStore::unfinished(self.memory(), owner)
         })
     }
 
@@ -339,24 +341,28 @@ impl StoreLayer for FaultyStore {
     }
 
     fn turn<'a>(&'a self, turn: &'a TurnKey) -> StoreFuture<'a, Option<Turn>> {
-        self.call("turn", None, move || Store::turn(self.memory(), turn))
+        self.call("turn", None, move || TurnStore::turn(self.memory(), turn))
     }
 
     fn path<'a>(&'a self, turn: &'a TurnKey) -> StoreFuture<'a, Vec<Turn>> {
-        self.call("path", None, move || Store::path(self.memory(), turn))
+        self.call("path", None, move || TurnStore::path(self.memory(), turn))
     }
 
     fn turns<'a>(&'a self, thread: &'a ThreadKey) -> StoreFuture<'a, Vec<Turn>> {
-        self.call("turns", None, move || Store::turns(self.memory(), thread))
+        self.call("turns", None, move || {
+            ThreadStore::turns(self.memory(), thread)
+        })
     }
 
     fn thread<'a>(&'a self, thread: &'a ThreadKey) -> StoreFuture<'a, Option<ThreadRecord>> {
-        self.call("thread", None, move || Store::thread(self.memory(), thread))
+        self.call("thread", None, move || {
+            TurnStore::thread(self.memory(), thread)
+        })
     }
 
     fn threads<'a>(&'a self, query: &'a ThreadQuery) -> StoreFuture<'a, Vec<ThreadRecord>> {
         self.call("threads", None, move || {
-            Store::threads(self.memory(), query)
+            ThreadStore::threads(self.memory(), query)
         })
     }
 
@@ -367,7 +373,7 @@ impl StoreLayer for FaultyStore {
         limit: usize,
     ) -> StoreFuture<'a, Vec<LoggedEvent>> {
         self.call("events", None, move || {
-            Store::events(self.memory(), turn, after, limit)
+            EventStore::events(self.memory(), turn, after, limit)
         })
     }
 
@@ -379,13 +385,13 @@ impl StoreLayer for FaultyStore {
         bytes: usize,
     ) -> StoreFuture<'a, Vec<LoggedEvent>> {
         self.call("events", None, move || {
-            Store::events_within(self.memory(), turn, after, limit, bytes)
+            EventStore::events_within(self.memory(), turn, after, limit, bytes)
         })
     }
 
     fn event_log<'a>(&'a self, turn: &'a TurnKey) -> StoreFuture<'a, EventLog> {
         self.call("event_log", None, move || {
-            Store::event_log(self.memory(), turn)
+            EventStore::event_log(self.memory(), turn)
         })
     }
 

@@ -15,7 +15,7 @@ use crate::model::Model;
 use crate::run::Run;
 use crate::run::turn::Turn;
 use crate::start::runner::Runner;
-use crate::store::Store;
+use crate::store::TurnStore;
 use crate::threads::Thread;
 use serde_json::Value;
 use std::fmt;
@@ -167,7 +167,7 @@ impl<D, T> Agent<D, T> {
     /// Returns the agent with its conversations in this store, instead of [`AgentBuilder::store`]: for a store that is
     /// opened after the agent is defined.
     #[must_use]
-    pub fn with_store(&self, store: Arc<dyn Store>) -> Self {
+    pub fn with_store(&self, store: Arc<dyn TurnStore>) -> Self {
         let mut parts = self.parts.clone();
         parts.threads = parts.shared.threads_in(store);
         Self::from_parts(parts)

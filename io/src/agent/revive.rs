@@ -83,9 +83,9 @@ impl<T: Output> Agent<(), T> {
         Ok(Turn::begin(&runner, begin, WhenBusy::Fail))
     }
 
-    /// Continues a turn that the program itself has [claimed](crate::store::Store::claim) in the agent's
+    /// Continues a turn that the program itself has [claimed](crate::store::TurnStore::claim) in the agent's
     /// [store](crate::AgentBuilder::store), from the checkpoint that the claim returned, and from the turn's
-    /// [path](crate::store::Store::path) as it is in the store after the claim. `shown` are the messages of the turn
+    /// [path](crate::store::TurnStore::path) as it is in the store after the claim. `shown` are the messages of the turn
     /// that the user was shown before its host died, for a program that keeps them: text that is not stored stays, as
     /// [`Input::Shown`](stepwell_core::run::Input::Shown) says. The program holds a [`Lease`](crate::store::Lease) of
     /// the owner itself.

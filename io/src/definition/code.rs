@@ -12,7 +12,7 @@ use crate::app::tools::handler::ToolHandler;
 use crate::app::trim::Trimmer;
 use crate::durable::StoreSetup;
 use crate::http::HttpClient;
-use crate::store::Store;
+use crate::store::TurnStore;
 use std::fmt;
 use std::sync::Arc;
 use stepwell_core::tool::ToolRegistry;
@@ -28,7 +28,7 @@ pub struct TurnCode {
     /// Asks the user the questions of running tools.
     pub answerer: Option<Arc<dyn Answerer>>,
     /// Reaches the agent's store, if that is the app's code too. `None` for an agent without a store.
-    pub store: Option<Arc<dyn Store>>,
+    pub store: Option<Arc<dyn TurnStore>>,
     /// Sends the turn's requests, if that is the app's code too.
     pub client: Option<HttpClient>,
     /// Creates the runs of the turn's hops, where [`RunIds::Host`](stepwell_core::run::RunIds::Host) says that a

@@ -6,7 +6,7 @@ use crate::definition::sources::Sources;
 use crate::device::Device;
 use crate::durable::{OwnLease, StoreSetup};
 use crate::error::Error;
-use crate::store::Store;
+use crate::store::TurnStore;
 use crate::threads::{Registration, Threads};
 use std::fmt;
 use std::sync::{Arc, Mutex, Weak};
@@ -57,7 +57,7 @@ impl Shared {
         unusable: Option<Error>,
         registration: Registration,
         device: Device,
-        store: Option<Arc<dyn Store>>,
+        store: Option<Arc<dyn TurnStore>>,
         store_options: StoreOptions,
     ) -> Self {
         let mut stored = setup.clone();
@@ -105,7 +105,7 @@ impl Shared {
     }
 
     /// Returns the conversations of a store, which are the same as long as one of them is in use.
-    pub(crate) fn threads_in(&self, store: Arc<dyn Store>) -> Arc<Threads> {
+    pub(crate) fn threads_in(&self, store: Arc<dyn TurnStore>) -> Arc<Threads> {
         let is_of_store = |threads: &Threads| {
             let stored = threads.stored.as_ref();
             stored.is_some_and(|stored| Arc::ptr_eq(&stored.store, &store))
@@ -137,7 +137,7 @@ impl Shared {
 }
 
 impl StoreOptions {
-    fn setup(&self, store: Arc<dyn Store>) -> StoreSetup {
+    fn setup(&self, store: Arc<dyn TurnStore>) -> StoreSetup {
         StoreSetup {
             store,
             own_lease: self.owner.is_none().then(OwnLease::default),

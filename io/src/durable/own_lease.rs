@@ -1,6 +1,6 @@
 //! The lease that an agent holds in its store while turns of it are under way.
 
-use crate::store::{Lease, Store, StoreError};
+use crate::store::{Lease, StoreError, TurnStore};
 use std::sync::{Arc, Weak};
 use tokio::sync::Mutex;
 
@@ -13,7 +13,7 @@ impl OwnLease {
     /// Returns the lease, and takes it if no turn has it. Waits while the lease is lost.
     pub(super) async fn held(
         &self,
-        store: &Arc<dyn Store>,
+        store: &Arc<dyn TurnStore>,
         owner: &str,
     ) -> Result<Arc<Lease>, StoreError> {
         let lease = {

@@ -1,14 +1,14 @@
 //! The store of an agent, and a turn as that store knows it.
 
 use super::own_lease::OwnLease;
-use crate::store::{Generation, Lease, Store, StoreError, TurnKey};
+use crate::store::{Generation, Lease, StoreError, TurnKey, TurnStore};
 use std::fmt;
 use std::sync::Arc;
 
 /// The store of an agent, and the owner that writes there.
 #[derive(Clone)]
 pub(crate) struct StoreSetup {
-    pub(crate) store: Arc<dyn Store>,
+    pub(crate) store: Arc<dyn TurnStore>,
     pub(crate) owner: String,
     /// The lease of the owner, if the agent holds it itself.
     pub(crate) own_lease: Option<OwnLease>,

@@ -1,7 +1,7 @@
 //! What the unfinished turn of a stored conversation waits for.
 
 use crate::durable::in_time;
-use crate::store::{Store, StoreError};
+use crate::store::{StoreError, TurnStore};
 use stepwell_core::registry::ThreadKey;
 use stepwell_core::run::Pending;
 use stepwell_core::session;
@@ -12,7 +12,7 @@ use stepwell_core::session;
 /// # Errors
 /// The store cannot be read.
 pub async fn pending(
-    store: &dyn Store,
+    store: &dyn TurnStore,
     conversation: impl Into<ThreadKey>,
 ) -> Result<Vec<Pending>, StoreError> {
     let key = conversation.into();

@@ -1,11 +1,12 @@
-//! The refusals that all stores share, for implementations of [`Store`](super::Store). Each check returns
-//! [`StoreError::Refused`] with the reason.
+//! The refusals that all stores share, for implementations of [`TurnStore`](super::TurnStore) and of the other parts. Unless
+//! a check says otherwise, it returns [`StoreError::Refused`] with the reason.
 
 use super::error::StoreError;
 use super::record::{Generation, NewTurn, PersistBatch, SentCommand, TurnKey};
 use stepwell_core::RunId;
 use stepwell_core::registry::ThreadKey;
-use stepwell_core::run::TurnStatus;
+use stepwell_core::run::{Block, TurnStatus};
+use stepwell_core::session::Turn;
 
 /// The most bytes of a name: three names fit into one entry of PostgreSQL's indexes.
 const MAX_NAME_BYTES: usize = 800;
@@ -89,11 +90,11 @@ pub fn batch(batch: &PersistBatch) -> Result<(), StoreError> {
     events(&batch.events)
 }
 
-pub(super) fn owned(
-    turn: &RunId,
-    given: Generation,
-    current: Generation,
-) -> Result<(), StoreError> {
+/// Checks that the writer of a turn has the generation that is stored.
+///
+/// # Errors
+/// [`Stale`](StoreError::Stale) otherwise.
+pub fn owned(turn: &RunId, given: Generation, current: Generation) -> Result<(), StoreError> {
     if given == current {
         Ok(())
     } else {
@@ -105,7 +106,11 @@ pub(super) fn owned(
     }
 }
 
-pub(super) fn follows(turn: &RunId, given: u64, next: u64) -> Result<(), StoreError> {
+/// Checks that a block or an event follows what is stored, or is stored already: `next` is the next number.
+///
+/// # Errors
+/// [`Gap`](StoreError::Gap) otherwise.
+pub fn follows(turn: &RunId, given: u64, next: u64) -> Result<(), StoreError> {
     if given <= next {
         Ok(())
     } else {
@@ -117,8 +122,48 @@ pub(super) fn follows(turn: &RunId, given: u64, next: u64) -> Result<(), StoreEr
     }
 }
 
-/// Checks that the event itself is stored, not only those before it.
-pub(super) fn acknowledged(turn: &RunId, index: u64, next: u64) -> Result<(), StoreError> {
+/// Checks a batch against the turn as it is stored, and returns the blocks to add. `None` if the turn has ended with the end
+/// that the batch gives: the batch changes nothing then.
+///
+/// # Errors
+/// [`Gap`](StoreError::Gap), [`Conflict`](StoreError::Conflict), or [`Closed`](StoreError::Closed) if the turn has ended
+/// otherwise.
+pub fn new_blocks<'b>(
+    stored: &Turn,
+    batch: &'b PersistBatch,
+) -> Result<Option<&'b [Block]>, StoreError> {
+    let turn = &stored.id;
+    follows(turn, batch.first, stored.blocks.len() as u64)?;
+    let first = usize::try_from(batch.first).unwrap_or(usize::MAX);
+    let old = stored.blocks.get(first..).unwrap_or_default();
+    if let Some((given, _)) = batch
+        .blocks
+        .iter()
+        .zip(old)
+        .find(|(given, old)| **given != old.block)
+    {
+        return Err(StoreError::Conflict {
+            turn: turn.clone(),
+            number: given.sequence,
+        });
+    }
+    let new = batch.blocks.get(old.len()..).unwrap_or_default();
+    if stored.status == TurnStatus::Streaming {
+        return Ok(Some(new));
+    }
+    let is_same_end = stored.status == batch.status && stored.outcome == batch.outcome;
+    if is_same_end && new.is_empty() {
+        return Ok(None);
+    }
+    let turn = turn.clone();
+    Err(StoreError::Closed { turn })
+}
+
+/// Checks that an event that a client acknowledges is stored: `next` is the next index.
+///
+/// # Errors
+/// [`Gap`](StoreError::Gap) otherwise.
+pub fn acknowledged(turn: &RunId, index: u64, next: u64) -> Result<(), StoreError> {
     if index < next {
         Ok(())
     } else {

@@ -1,6 +1,6 @@
 //! Leases of the owners of turns.
 
-use super::Store;
+use super::TurnStore;
 use super::error::StoreError;
 use super::leases::LeaseKey;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ const TRUSTED_TERM: Duration = Duration::from_secs(4);
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// A lease of an owner of turns, renewed until it is dropped or its process dies. While the lease is held the owner's turns
-/// are no [orphans](Store::orphans).
+/// are no [orphans](TurnStore::orphans).
 ///
 /// An owner may lose its lease: the store cannot be reached, or the process was frozen. The lease is renewed again as soon
 /// as that is possible. Until then its owner should begin and claim no turn; other hosts may have claimed those it had.
@@ -46,7 +46,7 @@ impl Lease {
     ///
     /// # Panics
     /// Outside of a tokio runtime.
-    pub async fn acquire(store: Arc<dyn Store>, owner: &str) -> Result<Self, StoreError> {
+    pub async fn acquire(store: Arc<dyn TurnStore>, owner: &str) -> Result<Self, StoreError> {
         let key = LeaseKey::new(owner);
         let since = Instant::now();
         renew(&*store, &key).await?;
@@ -98,7 +98,7 @@ impl Lease {
     }
 }
 
-async fn renew(store: &dyn Store, key: &LeaseKey) -> Result<(), StoreError> {
+async fn renew(store: &dyn TurnStore, key: &LeaseKey) -> Result<(), StoreError> {
     let renewed = tokio::time::timeout(ANSWER_TIMEOUT, store.renew_lease(key, LEASE_TERM)).await;
     renewed.unwrap_or_else(|_| {
         Err(StoreError::Unavailable {
@@ -109,7 +109,7 @@ async fn renew(store: &dyn Store, key: &LeaseKey) -> Result<(), StoreError> {
 
 /// Renews a lease until its end.
 async fn keep(
-    store: Arc<dyn Store>,
+    store: Arc<dyn TurnStore>,
     key: LeaseKey,
     held: watch::Sender<Option<HeldPeriod>>,
     end: CancellationToken,

@@ -6,7 +6,7 @@ use super::record::{
     ThreadRecord, TurnKey, Unfinished,
 };
 use super::wake::{Changes, Wakers};
-use super::{Store, check};
+use super::{EventStore, ThreadStore, TurnStore, check};
 use crate::base::lock;
 use futures::FutureExt;
 use std::cmp::Reverse;
@@ -183,17 +183,7 @@ impl MemoryStore {
         thread.updated_at = thread.updated_at.max(new.at);
         thread.title = thread.title.take().or_else(|| new.title.clone());
         thread.turns.push(Stored {
-            turn: Turn {
-                id: key.turn.clone(),
-                parent: new.parent.clone(),
-                history: new.history.clone(),
-                message: new.message.clone(),
-                status: TurnStatus::Streaming,
-                outcome: None,
-                created_at: new.at,
-                updated_at: new.at,
-                blocks: Vec::new(),
-            },
+            turn: new.turn(),
             owner: new.owner.clone(),
             generation: Generation::FIRST,
             checkpoint: new.checkpoint.clone(),
@@ -213,27 +203,7 @@ impl MemoryStore {
         self.with(key, |stored| {
             let turn = &mut stored.turn;
             check::owned(&turn.id, generation, stored.generation)?;
-            let next = turn.blocks.len() as u64;
-            check::follows(&turn.id, batch.first, next)?;
-            let is_stored = |sequence: u64| sequence < next;
-            let (old, new): (Vec<_>, Vec<_>) = batch
-                .blocks
-                .iter()
-                .partition(|block| is_stored(block.sequence));
-            for (block, stored) in old.iter().zip(turn.blocks.iter().skip(index(batch.first))) {
-                if **block != stored.block {
-                    return Err(StoreError::Conflict {
-                        turn: turn.id.clone(),
-                        number: block.sequence,
-                    });
-                }
-            }
-            let is_over = turn.status != TurnStatus::Streaming;
-            let is_the_end = turn.status == batch.status && turn.outcome == batch.outcome;
-            if is_over && !(is_the_end && new.is_empty()) {
-                let turn = turn.id.clone();
-                return Err(StoreError::Closed { turn });
-            }
+            let blocks = check::new_blocks(turn, batch)?;
             let events = match batch.events.is_empty() {
                 true => &[],
                 false => {
@@ -242,14 +212,12 @@ impl MemoryStore {
                 }
             };
             stored.log.events.extend(events.iter().cloned());
-            if is_over {
-                return Ok(());
-            }
-            turn.blocks
-                .extend(new.into_iter().cloned().map(|block| TurnBlock {
-                    block,
-                    at: batch.at,
-                }));
+            let Some(blocks) = blocks else { return Ok(()) };
+            let blocks = blocks.iter().cloned();
+            turn.blocks.extend(blocks.map(|block| TurnBlock {
+                block,
+                at: batch.at,
+            }));
             turn.status = batch.status;
             turn.outcome.clone_from(&batch.outcome);
             turn.updated_at = turn.updated_at.max(batch.at);
@@ -320,7 +288,7 @@ fn index(number: u64) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }
 
-impl Store for MemoryStore {
+impl TurnStore for MemoryStore {
     fn begin_turn<'a>(&'a self, turn: &'a NewTurn) -> StoreFuture<'a, Generation> {
         self.done(&turn.key.thread, self.begin(turn))
     }
@@ -414,20 +382,19 @@ impl Store for MemoryStore {
         ready(Ok(path)).boxed()
     }
 
-    fn turns<'a>(&'a self, thread: &'a ThreadKey) -> StoreFuture<'a, Vec<Turn>> {
-        let threads = lock(&self.threads);
-        let turns = threads.get(thread).into_iter();
-        let turns = turns.flat_map(|thread| &thread.turns);
-        let turns = turns.map(|stored| stored.turn.clone()).collect();
-        ready(Ok(turns)).boxed()
-    }
-
     fn thread<'a>(&'a self, thread: &'a ThreadKey) -> StoreFuture<'a, Option<ThreadRecord>> {
         let threads = lock(&self.threads);
         let record = threads.get(thread).map(|found| found.record(thread));
         ready(Ok(record)).boxed()
     }
 
+    fn delete_thread<'a>(&'a self, thread: &'a ThreadKey) -> StoreFuture<'a, bool> {
+        let deleted = lock(&self.threads).remove(thread).is_some();
+        self.done(thread, Ok(deleted))
+    }
+}
+
+impl ThreadStore for MemoryStore {
     fn threads<'a>(&'a self, query: &'a ThreadQuery) -> StoreFuture<'a, Vec<ThreadRecord>> {
         ready(Ok(self.list(query))).boxed()
     }
@@ -446,11 +413,16 @@ impl Store for MemoryStore {
         self.done(thread, renamed)
     }
 
-    fn delete_thread<'a>(&'a self, thread: &'a ThreadKey) -> StoreFuture<'a, bool> {
-        let deleted = lock(&self.threads).remove(thread).is_some();
-        self.done(thread, Ok(deleted))
+    fn turns<'a>(&'a self, thread: &'a ThreadKey) -> StoreFuture<'a, Vec<Turn>> {
+        let threads = lock(&self.threads);
+        let turns = threads.get(thread).into_iter();
+        let turns = turns.flat_map(|thread| &thread.turns);
+        let turns = turns.map(|stored| stored.turn.clone()).collect();
+        ready(Ok(turns)).boxed()
     }
+}
 
+impl EventStore for MemoryStore {
     fn append_events<'a>(
         &'a self,
         turn: &'a TurnKey,
@@ -514,6 +486,16 @@ impl Store for MemoryStore {
         ready(log).boxed()
     }
 
+    fn acknowledge<'a>(&'a self, turn: &'a TurnKey, index: u64) -> StoreFuture<'a, ()> {
+        let acknowledged = self.with(turn, |stored| {
+            let next = stored.log.next();
+            check::acknowledged(&turn.turn, index, next)?;
+            stored.acknowledged = stored.acknowledged.max(Some(index));
+            Ok(())
+        });
+        ready(acknowledged).boxed()
+    }
+
     fn drop_logs(&self, ended: Range<Timestamp>, limit: usize) -> StoreFuture<'_, usize> {
         let mut threads = lock(&self.threads);
         let turns = threads.values_mut().flat_map(|thread| &mut thread.turns);
@@ -530,16 +512,6 @@ impl Store for MemoryStore {
             count += 1;
         }
         ready(Ok(count)).boxed()
-    }
-
-    fn acknowledge<'a>(&'a self, turn: &'a TurnKey, index: u64) -> StoreFuture<'a, ()> {
-        let acknowledged = self.with(turn, |stored| {
-            let next = stored.log.next();
-            check::acknowledged(&turn.turn, index, next)?;
-            stored.acknowledged = stored.acknowledged.max(Some(index));
-            Ok(())
-        });
-        ready(acknowledged).boxed()
     }
 
     fn subscribe<'a>(&'a self, thread: &'a ThreadKey) -> StoreFuture<'a, Changes> {

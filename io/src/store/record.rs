@@ -2,7 +2,7 @@ use std::fmt;
 use stepwell_core::event::Message;
 use stepwell_core::registry::ThreadKey;
 use stepwell_core::run::{Block, Outcome, TurnStatus};
-use stepwell_core::session::TurnHistory;
+use stepwell_core::session::{Turn, TurnHistory};
 use stepwell_core::{RunId, Timestamp};
 
 /// The number of owners that a turn has had: 1 for the owner that began it. A store accepts only the writes of the
@@ -92,6 +92,22 @@ impl NewTurn {
             at,
         }
     }
+
+    /// Returns the turn as it is stored before its first write.
+    #[must_use]
+    pub fn turn(&self) -> Turn {
+        Turn {
+            id: self.key.turn.clone(),
+            parent: self.parent.clone(),
+            history: self.history.clone(),
+            message: self.message.clone(),
+            status: TurnStatus::Streaming,
+            outcome: None,
+            created_at: self.at,
+            updated_at: self.at,
+            blocks: Vec::new(),
+        }
+    }
 }
 
 /// Changes of a turn that are stored together.
@@ -109,7 +125,7 @@ pub struct PersistBatch {
     pub checkpoint: String,
     /// The index of the first event, or of the next event if there are none.
     pub first_event: u64,
-    /// Events of the turn's log that are stored with the blocks, as by [`append_events`](super::Store::append_events).
+    /// Events of the turn's log that are stored with the blocks, as by [`append_events`](super::EventStore::append_events).
     pub events: Vec<String>,
     /// The present time.
     pub at: Timestamp,
@@ -132,7 +148,7 @@ pub struct Claimed {
     /// The generation with which the caller writes the turn.
     pub generation: Generation,
     /// The checkpoint from which the run is [revived](stepwell_core::run::RunMachine::revive_from), with the turns on
-    /// its [path](super::Store::path). `None` if the turn was begun without a checkpoint and not written since: it
+    /// its [path](super::TurnStore::path). `None` if the turn was begun without a checkpoint and not written since: it
     /// begins again, with its message.
     pub checkpoint: Option<String>,
 }
@@ -151,7 +167,7 @@ pub struct Unfinished {
 }
 
 /// The owner of turns that wait for their users, and that no host drives meanwhile. They are no
-/// [orphans](super::Store::orphans): a host that gets the user's answer claims them.
+/// [orphans](super::TurnStore::orphans): a host that gets the user's answer claims them.
 pub const RESTING: &str = "~resting";
 
 /// A thread as a list of threads shows it.

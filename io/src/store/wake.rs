@@ -24,7 +24,7 @@ impl Changes {
     }
 }
 
-/// The subscriptions of one process, for implementations of [`Store`](super::Store).
+/// The subscriptions of one process, for implementations of [`EventStore`](super::EventStore).
 #[derive(Clone, Debug, Default)]
 pub struct Wakers {
     threads: Arc<Mutex<HashMap<ThreadKey, watch::Sender<()>>>>,

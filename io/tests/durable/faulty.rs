@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 use stepwell_io::store::{
-    Claimed, Generation, MemoryStore, NewTurn, PersistBatch, Store, StoreError, StoreFuture,
-    StoreLayer, TurnKey,
+    Claimed, EventStore, Generation, MemoryStore, NewTurn, PersistBatch, StoreError, StoreFuture,
+    StoreLayer, TurnKey, TurnStore,
 };
 
 /// The fate of a write.
@@ -88,7 +88,9 @@ impl Faulty {
 }
 
 impl StoreLayer for Faulty {
-    fn inner(&self) -> &dyn Store {
+    type Inner = MemoryStore;
+
+    fn inner(&self) -> &MemoryStore {
         &self.inner
     }
 

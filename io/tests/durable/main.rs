@@ -16,7 +16,7 @@ use std::time::Duration;
 use stepwell_core::run::{BlockContent, TurnStatus};
 use stepwell_core::session::Turn as Stored;
 use stepwell_io::AgentBuilder;
-use stepwell_io::store::{MemoryStore, Store, TurnKey};
+use stepwell_io::store::{EventStore, MemoryStore, Store, TurnKey, TurnStore};
 use stepwell_io::tool::ToolContext;
 use stepwell_io::turn::{Failure, Outcome, RunEvent};
 use stepwell_mock_llm::{Hop, MockLlm};

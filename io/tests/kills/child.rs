@@ -4,7 +4,6 @@ use crate::{EFFECTS, FINISH, PROVIDER, open};
 use std::collections::HashSet;
 use std::fs::OpenOptions;
 use std::io::Write;
-use std::sync::Arc;
 use std::time::Duration;
 use stepwell_io::tool::{Tool, ToolContext};
 use stepwell_io::{Agent, provider};
@@ -37,7 +36,7 @@ async fn live(store: &str) {
     let endpoint = endpoint.endpoint(None, "m", Some(&variable(PROVIDER)), None);
     let store = open(store).await;
     let agent = Agent::builder(endpoint.unwrap())
-        .store(Arc::clone(&store))
+        .store(store.clone())
         .tool(Tool::new("work", "Works."), mark)
         .tool(Tool::new("look", "Looks.").idempotent(), mark)
         .build()

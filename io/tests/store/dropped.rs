@@ -2,11 +2,11 @@
 
 use crate::open;
 use stepwell_core::Timestamp;
-use stepwell_io::store::PersistBatch;
 use stepwell_io::store::contract::TestStore;
 use stepwell_io::store::contract::support::{FIRST, last, new_turn};
+use stepwell_io::store::{EventStore, PersistBatch, TurnStore};
 
-async fn drops(opened: impl TestStore) {
+async fn drops(opened: impl TestStore<Store: EventStore>) {
     let Some(opened) = opened.opened() else {
         return;
     };

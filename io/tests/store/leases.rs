@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use stepwell_core::Timestamp;
 use stepwell_io::store::{
-    Lease, LeaseKey, MemoryStore, NewTurn, Store, StoreFuture, StoreLayer, TurnKey,
+    Lease, LeaseKey, MemoryStore, NewTurn, Store, StoreFuture, StoreLayer, TurnKey, TurnStore,
 };
 use tokio::time::sleep;
 
@@ -17,14 +17,16 @@ struct Away {
 }
 
 impl StoreLayer for Away {
-    fn inner(&self) -> &dyn Store {
+    type Inner = MemoryStore;
+
+    fn inner(&self) -> &MemoryStore {
         &self.inner
     }
 
     fn renew_lease<'a>(&'a self, key: &'a LeaseKey, term: Duration) -> StoreFuture<'a, ()> {
         match self.is_away.load(Ordering::Relaxed) {
             true => Box::pin(std::future::pending()),
-            false => Store::renew_lease(&self.inner, key, term),
+            false => TurnStore::renew_lease(&self.inner, key, term),
         }
     }
 }
@@ -33,8 +35,8 @@ impl StoreLayer for Away {
 async fn a_lease_lasts_while_it_is_renewed() {
     let store = Arc::new(Away::default());
     let new = NewTurn::new(TurnKey::new("t", "a"), "leased", Timestamp(1));
-    Store::begin_turn(&store.inner, &new).await.unwrap();
-    let orphans = async || Store::orphans(&store.inner).await.unwrap().len();
+    TurnStore::begin_turn(&store.inner, &new).await.unwrap();
+    let orphans = async || TurnStore::orphans(&store.inner).await.unwrap().len();
     assert_eq!(orphans().await, 1);
     let lease = Lease::acquire(Arc::clone(&store) as Arc<dyn Store>, "leased");
     let lease = lease.await.unwrap();

@@ -1,23 +1,25 @@
 //! A new, empty store for each test.
 
 use stepwell_io::store::contract::OpenedStore;
-use stepwell_io::store::{MemoryStore, Store, StoreLayer};
+use stepwell_io::store::{MemoryStore, StoreLayer};
 
-pub(crate) async fn memory(_test: &str) -> OpenedStore {
+pub(crate) async fn memory(_test: &str) -> OpenedStore<MemoryStore> {
     OpenedStore::new(MemoryStore::new(), ())
 }
 
 /// A layer that changes nothing.
 #[derive(Debug)]
-struct Layer(MemoryStore);
+pub(crate) struct Layer(MemoryStore);
 
 impl StoreLayer for Layer {
-    fn inner(&self) -> &dyn Store {
+    type Inner = MemoryStore;
+
+    fn inner(&self) -> &MemoryStore {
         &self.0
     }
 }
 
-pub(crate) async fn layer(_test: &str) -> OpenedStore {
+pub(crate) async fn layer(_test: &str) -> OpenedStore<Layer> {
     OpenedStore::new(Layer(MemoryStore::new()), ())
 }
 
@@ -44,7 +46,7 @@ mod sqlite {
         }
     }
 
-    pub(crate) async fn sqlite(test: &str) -> OpenedStore {
+    pub(crate) async fn sqlite(test: &str) -> OpenedStore<SqliteStore> {
         let directory = Directory::new(test);
         let store = SqliteStore::open(directory.file()).await.unwrap();
         OpenedStore::new(store, directory)
@@ -83,7 +85,7 @@ mod postgres {
         options
     }
 
-    pub(crate) async fn postgres(test: &str) -> Option<OpenedStore> {
+    pub(crate) async fn postgres(test: &str) -> Option<OpenedStore<PostgresStore>> {
         let url = postgres_url()?;
         let store = PostgresStore::connect_with(&url, options(test)).await;
         Some(OpenedStore::new(store.unwrap(), ()))

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use stepwell_core::Timestamp;
 use stepwell_io::ThreadKey;
 use stepwell_io::store::contract::support::{FIRST, batch, key, last, new_turn, texts, whole_turn};
-use stepwell_io::store::{Lease, NewTurn, PostgresStore, Store, StoreError, TurnKey};
+use stepwell_io::store::{
+    EventStore, Lease, NewTurn, PostgresStore, StoreError, TurnKey, TurnStore,
+};
 
 async fn two(test: &str) -> Option<[PostgresStore; 2]> {
     let url = postgres_url()?;

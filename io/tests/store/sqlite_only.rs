@@ -3,7 +3,9 @@
 use crate::open::Directory;
 use std::time::Duration;
 use stepwell_io::store::contract::support::{FIRST, batch, key, last, new_turn, texts, whole_turn};
-use stepwell_io::store::{Generation, SqliteOptions, SqliteStore, Store, StoreError};
+use stepwell_io::store::{
+    EventStore, Generation, SqliteOptions, SqliteStore, StoreError, TurnStore,
+};
 
 #[tokio::test]
 async fn a_file_that_is_opened_again_has_everything() {

@@ -209,7 +209,7 @@ async fn an_approver_that_is_asked_too_is_withdrawn_with_the_decision() {
 fn two(builder: fn() -> AgentBuilder<()>) -> (Arc<dyn Store>, Conversation, Conversation) {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
     let [first, second] = [(); 2].map(|()| {
-        let agent = built(builder()).with_store(Arc::clone(&store));
+        let agent = built(builder()).with_store(store.clone());
         agent.conversation("c")
     });
     (store, first, second)

@@ -3,7 +3,7 @@
 use crate::{agent, answer, texts};
 use std::io;
 use std::sync::Arc;
-use stepwell_io::store::{MemoryStore, Store};
+use stepwell_io::store::{MemoryStore, TurnStore};
 use stepwell_io::{Agent, HttpClient};
 use stepwell_testing::reply::text;
 
@@ -16,7 +16,7 @@ fn listener() -> Agent {
     agent(client).build().expect("it is set up")
 }
 
-fn store() -> Arc<dyn Store> {
+fn store() -> Arc<dyn TurnStore> {
     Arc::new(MemoryStore::new())
 }
 

@@ -72,7 +72,7 @@ mod tests {
     use stepwell_core::run::{Outcome, TurnStatus};
     use stepwell_core::session::TurnHistory;
     use stepwell_core::transcript::Transcript;
-    use stepwell_io::store::{Generation, MemoryStore, NewTurn, PersistBatch};
+    use stepwell_io::store::{Generation, MemoryStore, NewTurn, PersistBatch, TurnStore};
 
     async fn begin(store: &MemoryStore, thread: &str, is_run: bool) -> (TurnKey, Generation) {
         let key = TurnKey::new(thread, "r");

@@ -20,7 +20,7 @@ impl OwnLease {
         Ok(match &*lease {
             Some(lease) => Arc::clone(lease),
             None => {
-                let taken = Lease::acquire(Arc::clone(&setup.store), &setup.owner).await?;
+                let taken = Lease::acquire(setup.store.clone(), &setup.owner).await?;
                 Arc::clone(lease.insert(Arc::new(taken)))
             }
         })

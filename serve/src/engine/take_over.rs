@@ -140,7 +140,8 @@ mod tests {
     use stepwell_core::run::TurnStatus;
     use stepwell_core::session::Turn;
     use stepwell_io::store::{
-        Claimed, Lease, LeaseKey, MemoryStore, NewTurn, Store, StoreFuture, StoreLayer,
+        Claimed, EventStore, Lease, LeaseKey, MemoryStore, NewTurn, StoreFuture, StoreLayer,
+        TurnStore,
     };
 
     /// A store that renews leases when the test asks it to.
@@ -148,7 +149,9 @@ mod tests {
     struct Renewing(MemoryStore, Arc<AtomicBool>);
 
     impl StoreLayer for Renewing {
-        fn inner(&self) -> &dyn Store {
+        type Inner = MemoryStore;
+
+        fn inner(&self) -> &MemoryStore {
             &self.0
         }
 
@@ -274,7 +277,9 @@ mod tests {
     struct Damaged(MemoryStore);
 
     impl StoreLayer for Damaged {
-        fn inner(&self) -> &dyn Store {
+        type Inner = MemoryStore;
+
+        fn inner(&self) -> &MemoryStore {
             &self.0
         }
 
@@ -301,7 +306,9 @@ mod tests {
     struct Taken(MemoryStore);
 
     impl StoreLayer for Taken {
-        fn inner(&self) -> &dyn Store {
+        type Inner = MemoryStore;
+
+        fn inner(&self) -> &MemoryStore {
             &self.0
         }
 
@@ -333,7 +340,9 @@ mod tests {
     struct Breaks(MemoryStore, AtomicBool);
 
     impl StoreLayer for Breaks {
-        fn inner(&self) -> &dyn Store {
+        type Inner = MemoryStore;
+
+        fn inner(&self) -> &MemoryStore {
             &self.0
         }
 
@@ -349,7 +358,7 @@ mod tests {
 
         fn path<'a>(&'a self, turn: &'a TurnKey) -> StoreFuture<'a, Vec<Turn>> {
             assert!(!self.1.swap(false, Ordering::Relaxed), "a fault");
-            Store::path(&self.0, turn)
+            TurnStore::path(&self.0, turn)
         }
     }
 

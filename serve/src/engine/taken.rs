@@ -36,7 +36,9 @@ mod tests {
     use std::time::Duration;
     use stepwell_core::Timestamp;
     use stepwell_core::run::{Outcome, TurnStatus};
-    use stepwell_io::store::{Generation, MemoryStore, PersistBatch, Store, TurnKey};
+    use stepwell_io::store::{
+        EventStore, Generation, MemoryStore, PersistBatch, TurnKey, TurnStore,
+    };
 
     /// Begins a turn that asks the user, and stops the clock while no answer comes.
     async fn asks(store: &MemoryStore, engine: &LocalEngine) -> TurnKey {

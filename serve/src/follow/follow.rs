@@ -490,7 +490,7 @@ mod tests {
     use super::*;
     use crate::engine::tests::engine_on;
     use stepwell_core::Timestamp;
-    use stepwell_io::store::{MemoryStore, NewTurn};
+    use stepwell_io::store::{MemoryStore, NewTurn, TurnStore};
 
     /// A reader of a turn that has begun and emitted nothing, on a server that stops.
     async fn stopped(scope: Scope) -> Follow {

@@ -216,7 +216,9 @@ impl WatchedStore {
 }
 
 impl StoreLayer for WatchedStore {
-    fn inner(&self) -> &dyn Store {
+    type Inner = dyn Store;
+
+    fn inner(&self) -> &Self::Inner {
         &*self.store
     }
 
@@ -324,14 +326,16 @@ mod tests {
     use std::time::Duration;
     use stepwell_core::Timestamp;
     use stepwell_core::registry::ThreadKey;
-    use stepwell_io::store::{MemoryStore, ThreadRecord};
+    use stepwell_io::store::{EventStore, MemoryStore, ThreadRecord, TurnStore};
 
     /// A store on which another turn of the thread begins, and emits something, after the first read.
     #[derive(Debug)]
     struct Raced(MemoryStore, AtomicUsize);
 
     impl StoreLayer for Raced {
-        fn inner(&self) -> &dyn Store {
+        type Inner = MemoryStore;
+
+        fn inner(&self) -> &MemoryStore {
             &self.0
         }
 

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 use stepwell_core::event::ResumeEntry;
 use stepwell_core::run::Question;
-use stepwell_io::store::{MemoryStore, Store, TurnKey};
+use stepwell_io::store::{EventStore, MemoryStore, TurnKey};
 use stepwell_io::tool::{Tool, ToolContext};
 use stepwell_mock_llm::MockLlm;
 

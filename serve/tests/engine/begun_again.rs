@@ -9,8 +9,8 @@ use stepwell_core::Timestamp;
 use stepwell_core::registry::ThreadKey;
 use stepwell_core::run::TurnStatus;
 use stepwell_io::store::{
-    EventLog, Generation, MemoryStore, NewTurn, PersistBatch, Store, StoreError, StoreFuture,
-    StoreLayer, ThreadRecord, TurnKey,
+    EventLog, EventStore, Generation, MemoryStore, NewTurn, PersistBatch, StoreError, StoreFuture,
+    StoreLayer, ThreadRecord, TurnKey, TurnStore,
 };
 
 /// The last read of a host before it froze.
@@ -61,13 +61,15 @@ impl Late {
 }
 
 impl StoreLayer for Late {
-    fn inner(&self) -> &dyn Store {
+    type Inner = MemoryStore;
+
+    fn inner(&self) -> &MemoryStore {
         &self.inner
     }
 
     fn event_log<'a>(&'a self, turn: &'a TurnKey) -> StoreFuture<'a, EventLog> {
         Box::pin(async move {
-            let found = Store::event_log(&self.inner, turn).await;
+            let found = EventStore::event_log(&self.inner, turn).await;
             self.has_seen(Seen::NoTurn).await;
             found
         })
@@ -75,7 +77,7 @@ impl StoreLayer for Late {
 
     fn thread<'a>(&'a self, thread: &'a ThreadKey) -> StoreFuture<'a, Option<ThreadRecord>> {
         Box::pin(async move {
-            let found = Store::thread(&self.inner, thread).await?;
+            let found = TurnStore::thread(&self.inner, thread).await?;
             self.has_seen(Seen::NothingUnderWay).await;
             Ok(found)
         })

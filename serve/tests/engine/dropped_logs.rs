@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
 use stepwell_core::Timestamp;
-use stepwell_io::store::{MemoryStore, Store, TurnKey};
+use stepwell_io::store::{EventStore, MemoryStore, TurnKey, TurnStore};
 use tokio_util::sync::CancellationToken;
 
 /// The types of the events that a stream's frames have, with those of a snapshot's messages.

@@ -16,7 +16,8 @@ use stepwell_core::run::BlockContent;
 use stepwell_core::session::TurnBlock;
 use stepwell_core::{Timestamp, ToolCallId};
 use stepwell_io::store::{
-    Generation, MemoryStore, PersistBatch, Store, StoreFuture, StoreLayer, TurnKey, Unfinished,
+    EventStore, Generation, MemoryStore, PersistBatch, Store, StoreFuture, StoreLayer, TurnKey,
+    TurnStore, Unfinished,
 };
 use stepwell_mock_llm::MockLlm;
 use tokio::sync::oneshot;
@@ -27,7 +28,9 @@ use tokio_util::sync::CancellationToken;
 struct Mute(MemoryStore, Arc<AtomicBool>);
 
 impl StoreLayer for Mute {
-    fn inner(&self) -> &dyn Store {
+    type Inner = MemoryStore;
+
+    fn inner(&self) -> &MemoryStore {
         &self.0
     }
 
@@ -50,7 +53,9 @@ impl StoreLayer for Mute {
 struct StopsAfter(MemoryStore, Arc<AtomicUsize>);
 
 impl StoreLayer for StopsAfter {
-    fn inner(&self) -> &dyn Store {
+    type Inner = MemoryStore;
+
+    fn inner(&self) -> &MemoryStore {
         &self.0
     }
 

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
 use stepwell_core::run::TurnStatus;
-use stepwell_io::store::{MemoryStore, Store, TurnKey};
+use stepwell_io::store::{EventStore, MemoryStore, TurnKey, TurnStore};
 use stepwell_mock_llm::MockLlm;
 
 struct Host {

@@ -24,7 +24,8 @@ use stepwell_core::session::Turn;
 use stepwell_core::{Timestamp, ToolCallId};
 use stepwell_io::AgentBuilder;
 use stepwell_io::store::{
-    Generation, MemoryStore, PersistBatch, Store, StoreError, StoreFuture, StoreLayer, TurnKey,
+    EventStore, Generation, MemoryStore, PersistBatch, Store, StoreError, StoreFuture, StoreLayer,
+    TurnKey, TurnStore,
 };
 use stepwell_io::turn::StoredTurn;
 use stepwell_mock_llm::MockLlm;
@@ -72,7 +73,9 @@ impl Failing {
 }
 
 impl StoreLayer for Failing {
-    fn inner(&self) -> &dyn Store {
+    type Inner = MemoryStore;
+
+    fn inner(&self) -> &MemoryStore {
         &self.inner
     }
 

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
 use stepwell_core::run::TurnStatus;
-use stepwell_io::store::{Generation, MemoryStore, Store, TurnKey, Unfinished};
+use stepwell_io::store::{EventStore, Generation, MemoryStore, TurnKey, TurnStore, Unfinished};
 use stepwell_mock_llm::MockLlm;
 use tokio::sync::oneshot;
 

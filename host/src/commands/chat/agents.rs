@@ -122,7 +122,7 @@ impl Agents {
             .tool_source(AskBefore::new(self.servers.clone(), names))
             .approver(approver(self.ask.clone()))
             .answerer(answerer(self.ask.clone()))
-            .store(Arc::clone(store))
+            .store(store.clone())
             .trace_content(traces_content())
             .configure(|config| {
                 settings.limits.apply(&mut config.limits);

@@ -10,8 +10,8 @@ use std::time::Duration;
 use stepwell_core::Timestamp;
 use stepwell_core::run::TurnStatus;
 use stepwell_io::store::{
-    Generation, MemoryStore, NewTurn, PersistBatch, Store, StoreError, StoreFuture, StoreLayer,
-    TurnKey,
+    EventStore, Generation, MemoryStore, NewTurn, PersistBatch, Store, StoreError, StoreFuture,
+    StoreLayer, TurnKey, TurnStore,
 };
 use stepwell_io::{HttpClient, ThreadKey};
 use stepwell_serve::ClientTrust;
@@ -27,7 +27,9 @@ struct LateEnd {
 }
 
 impl StoreLayer for LateEnd {
-    fn inner(&self) -> &dyn Store {
+    type Inner = MemoryStore;
+
+    fn inner(&self) -> &MemoryStore {
         &self.inner
     }
 
@@ -207,7 +209,9 @@ struct Refusing {
 }
 
 impl StoreLayer for Refusing {
-    fn inner(&self) -> &dyn Store {
+    type Inner = MemoryStore;
+
+    fn inner(&self) -> &MemoryStore {
         &self.inner
     }
 

@@ -3,7 +3,7 @@ use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
 use futures::FutureExt;
 use stepwell_core::Timestamp;
-use stepwell_io::store::{MemoryStore, NewTurn, TurnKey};
+use stepwell_io::store::{MemoryStore, NewTurn, TurnKey, TurnStore};
 
 fn limits(runs: usize, requests: u32) -> UserLimits {
     UserLimits {

@@ -25,7 +25,7 @@ use crate::device::Device;
 use crate::error::{Error, ErrorKind};
 use crate::http::HttpClient;
 use crate::model::{Model, ModelError};
-use crate::store::Store;
+use crate::store::TurnStore;
 use crate::threads::Registration;
 use std::fmt;
 use std::marker::PhantomData;
@@ -64,7 +64,7 @@ struct BuilderParts {
     instructions: Option<Arc<dyn InstructionsSource>>,
     journal: Option<Arc<dyn JournalSink>>,
     observer: Option<MakeObserver>,
-    store: Option<Arc<dyn Store>>,
+    store: Option<Arc<dyn TurnStore>>,
     store_options: StoreOptions,
     client: HttpClient,
     on_tool_error: OnToolError,
@@ -279,7 +279,7 @@ impl<D, T> AgentBuilder<D, T> {
     /// # }
     /// ```
     #[must_use]
-    pub fn store(self, store: Arc<dyn Store>) -> Self {
+    pub fn store(self, store: Arc<dyn TurnStore>) -> Self {
         self.change(|parts| parts.store = Some(store))
     }
 

@@ -1,8 +1,8 @@
 //! Owners, writers and readers in any order, against a model that is a few lists.
 
-use super::opened::TestStore;
+use super::opened::OpenedStore;
 use super::support::{key, new_turn};
-use crate::store::{Generation, PersistBatch, Store, StoreError};
+use crate::store::{EventStore, Generation, PersistBatch, StoreError, TurnStore};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
@@ -184,7 +184,17 @@ fn words(letters: &[u8]) -> Vec<String> {
     letters.iter().map(|letter| format!("{letter}")).collect()
 }
 
-async fn carry_out(store: &dyn Store, model: &Model, call: &Call, at: u64) -> CallResult {
+/// A store under test: all of it, and its event logs if those are tested.
+#[derive(Clone, Copy)]
+struct Tested<'a> {
+    turns: &'a dyn TurnStore,
+    events: Option<&'a dyn EventStore>,
+}
+
+async fn carry_out(tested: Tested<'_>, model: &Model, call: &Call, at: u64) -> CallResult {
+    let store = tested.turns;
+    // Calls of event logs are made only where these are tested.
+    let log = || tested.events.unwrap();
     let came = match call {
         Call::Begin { thread, turn } => {
             let new = new_turn(&format!("t{thread}"), &format!("run{}", turn % 4), at);
@@ -230,11 +240,12 @@ async fn carry_out(store: &dyn Store, model: &Model, call: &Call, at: u64) -> Ca
         } => {
             let generation = model.generation(*turn, *behind);
             let (turn, events) = (name(*turn), words(letters));
-            let appended = store.append_events(&turn, generation, *first, &events);
+            let appended = log().append_events(&turn, generation, *first, &events);
             appended.await.map(|()| 0)
         }
         Call::Acknowledge { turn, index } => {
-            store.acknowledge(&name(*turn), *index).await.map(|()| 0)
+            let turn = name(*turn);
+            log().acknowledge(&turn, *index).await.map(|()| 0)
         }
         Call::Delete { thread } => {
             let thread = format!("t{thread}");
@@ -244,7 +255,8 @@ async fn carry_out(store: &dyn Store, model: &Model, call: &Call, at: u64) -> Ca
     came.map_err(|error| kind(&error))
 }
 
-async fn agrees(store: &dyn Store, model: &Model) {
+async fn agrees(tested: Tested<'_>, model: &Model) {
+    let store = tested.turns;
     for turn in 0..8 {
         let stored = store.turn(&name(turn)).await.unwrap();
         let Some(expected) = model.turns.get(&turn) else {
@@ -257,6 +269,7 @@ async fn agrees(store: &dyn Store, model: &Model) {
             super::support::texts(store, &name(turn)).await,
             words(&expected.blocks)
         );
+        let Some(store) = tested.events else { continue };
         let events = store.events(&name(turn), None, 1_000).await.unwrap();
         let events: Vec<_> = events.into_iter().map(|event| event.data).collect();
         assert_eq!(events, words(&expected.events));
@@ -272,29 +285,81 @@ async fn agrees(store: &dyn Store, model: &Model) {
     }
 }
 
-fn calls() -> impl Strategy<Value = Vec<Call>> {
+/// Returns lists of calls, without events or with them.
+fn calls(has_events: bool) -> impl Strategy<Value = Vec<Call>> {
     let turn = || 0..8u8;
     // Most callers are the owner.
     let behind = || prop_oneof![4 => Just(0u64), 1 => Just(1u64)];
     let letters = || vec(0..2u8, 0..4);
-    let call = prop_oneof![
-        3 => turn().prop_map(|turn| Call::Begin { thread: turn / 4, turn }),
-        2 => (turn(), behind()).prop_map(|(turn, behind)| Call::Claim { turn, behind }),
-        6 => (turn(), behind(), (0..5u64, letters()), prop::bool::weighted(0.2), (0..5u64, letters()))
-            .prop_map(|(turn, behind, (first, letters), ends, (first_event, events))| Call::Persist {
-                turn, behind, first, letters, ends, first_event, events,
-            }),
-        3 => (turn(), behind(), 0..5u64, letters())
-            .prop_map(|(turn, behind, first, letters)| Call::Append { turn, behind, first, letters }),
-        1 => (turn(), 0..5u64).prop_map(|(turn, index)| Call::Acknowledge { turn, index }),
-        1 => (0..2u8).prop_map(|thread| Call::Delete { thread }),
-    ];
+    let logged = move || match has_events {
+        true => (0..5u64, letters()).boxed(),
+        false => Just((0, Vec::new())).boxed(),
+    };
+    let begin = turn().prop_map(|turn| Call::Begin {
+        thread: turn / 4,
+        turn,
+    });
+    let claim = (turn(), behind()).prop_map(|(turn, behind)| Call::Claim { turn, behind });
+    let ends = prop::bool::weighted(0.2);
+    let persist = (turn(), behind(), (0..5u64, letters()), ends, logged()).prop_map(
+        |(turn, behind, (first, letters), ends, (first_event, events))| Call::Persist {
+            turn,
+            behind,
+            first,
+            letters,
+            ends,
+            first_event,
+            events,
+        },
+    );
+    let append =
+        (turn(), behind(), 0..5u64, letters()).prop_map(|(turn, behind, first, letters)| {
+            Call::Append {
+                turn,
+                behind,
+                first,
+                letters,
+            }
+        });
+    let acknowledge = (turn(), 0..5u64).prop_map(|(turn, index)| Call::Acknowledge { turn, index });
+    let delete = (0..2u8).prop_map(|thread| Call::Delete { thread });
+    let of_turns = prop_oneof![3 => begin, 2 => claim, 6 => persist, 1 => delete];
+    let call = match has_events {
+        true => prop_oneof![12 => of_turns, 3 => append, 1 => acknowledge].boxed(),
+        false => of_turns.boxed(),
+    };
     vec(call, 1..60)
+}
+
+/// Checks that any order of the calls of several owners gives what a model of a few lists gives.
+pub fn any_order_of_turn_calls_matches_the_model<F>(open: impl Fn() -> F)
+where
+    F: Future<Output = Option<OpenedStore<dyn TurnStore>>>,
+{
+    matches_the_model(false, open, |store| Tested {
+        turns: store,
+        events: None,
+    });
+}
+
+/// Checks that any order of the calls of several owners and clients gives what a model of a few lists gives.
+pub fn any_order_of_event_calls_matches_the_model<F>(open: impl Fn() -> F)
+where
+    F: Future<Output = Option<OpenedStore<dyn EventStore>>>,
+{
+    matches_the_model(true, open, |store| Tested {
+        turns: store,
+        events: Some(store),
+    });
 }
 
 /// Runs calls on new stores and on the model. Each call is a transaction, so every interleaving of owners is one order
 /// of calls.
-pub fn holds_to_the_model<F: Future<Output: TestStore>>(open: impl Fn() -> F) {
+fn matches_the_model<S: ?Sized, F: Future<Output = Option<OpenedStore<S>>>>(
+    has_events: bool,
+    open: impl Fn() -> F,
+    tested: impl Fn(&S) -> Tested<'_>,
+) {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
         .enable_all()
@@ -304,17 +369,18 @@ pub fn holds_to_the_model<F: Future<Output: TestStore>>(open: impl Fn() -> F) {
     // Each case opens a database of its own.
     config.cases = (config.cases / 8).max(8);
     config.failure_persistence = None;
-    let ran = TestRunner::new(config).run(&calls(), |calls| {
+    let ran = TestRunner::new(config).run(&calls(has_events), |calls| {
         runtime.block_on(async {
-            let Some(opened) = open().await.opened() else {
+            let Some(opened) = open().await else {
                 return;
             };
+            let tested = tested(&opened.store);
             let mut model = Model::default();
             for (at, call) in (1..).zip(&calls) {
-                let came = carry_out(&*opened.store, &model, call, at).await;
+                let came = carry_out(tested, &model, call, at).await;
                 assert_eq!(came, model.call(call), "{call:?} on {model:?}");
             }
-            agrees(&*opened.store, &model).await;
+            agrees(tested, &model).await;
         });
         Ok(())
     });

@@ -1,14 +1,11 @@
 //! Turns and blocks to store.
+#![allow(missing_docs)]
 
 use crate::ThreadKey;
-use crate::store::{Generation, NewTurn, PersistBatch, Store, TurnKey};
-use std::sync::Arc;
+use crate::store::{Generation, NewTurn, PersistBatch, TurnKey, TurnStore};
 use stepwell_core::event::Message;
 use stepwell_core::run::{Attached, Block, BlockContent, Outcome, TurnStatus};
 use stepwell_core::{RunId, Timestamp};
-
-/// The store that a rule is about.
-pub(super) type AnyStore = Arc<dyn Store>;
 
 pub fn key(thread: &str, turn: &str) -> TurnKey {
     TurnKey::new(ThreadKey::new("", "", thread), turn)
@@ -56,14 +53,14 @@ pub fn last(first: u64, texts: &[&str], at: u64) -> PersistBatch {
 }
 
 /// A turn from its beginning to its end.
-pub async fn whole_turn(store: &dyn Store, new: NewTurn) {
+pub async fn whole_turn(store: &dyn TurnStore, new: NewTurn) {
     let generation = store.begin_turn(&new).await.unwrap();
     let batch = last(0, &["done"], new.at.0 + 1);
     store.persist(&new.key, generation, &batch).await.unwrap();
 }
 
 /// The texts of a turn's blocks.
-pub async fn texts(store: &dyn Store, key: &TurnKey) -> Vec<String> {
+pub async fn texts(store: &dyn TurnStore, key: &TurnKey) -> Vec<String> {
     let turn = store.turn(key).await.unwrap().unwrap();
     let blocks = turn.blocks.into_iter().enumerate();
     let text = |(number, block): (usize, stepwell_core::session::TurnBlock)| {
@@ -78,6 +75,12 @@ pub async fn texts(store: &dyn Store, key: &TurnKey) -> Vec<String> {
 
 pub fn turn_ids(turns: &[stepwell_core::session::Turn]) -> Vec<RunId> {
     turns.iter().map(|turn| turn.id.clone()).collect()
+}
+
+/// A name that no other test has.
+pub(super) fn unique_name() -> String {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    format!("{:?}-{:?}", std::thread::current().id(), now.unwrap())
 }
 
 pub const FIRST: Generation = Generation::FIRST;

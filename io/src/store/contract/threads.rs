@@ -1,12 +1,13 @@
-//! Threads, and the tree of their turns.
+//! The rules of [`ThreadStore`]: the list of threads, their titles, and the tree of their turns.
 
-use super::support::AnyStore;
-use super::support::{FIRST, batch, key, last, new_turn, texts, turn_ids, whole_turn};
+use super::support::{FIRST, key, last, new_turn, turn_ids, whole_turn};
 use crate::ThreadKey;
-use crate::store::{EventLog, NewTurn, StoreError, ThreadQuery, TurnKey};
+use crate::store::{NewTurn, StoreError, ThreadQuery, ThreadStore, TurnKey};
+use std::sync::Arc;
 use stepwell_core::Timestamp;
 
-pub async fn a_path_goes_up_the_tree(store: AnyStore) {
+/// Checks that the turns of a thread, their outline and the end of a path are read in order.
+pub async fn the_tree_of_turns_is_read(store: Arc<dyn ThreadStore>) {
     // 1 ─ 2 ─ 3
     //  └─ 4 ─ 5      6
     let parents = [
@@ -23,13 +24,6 @@ pub async fn a_path_goes_up_the_tree(store: AnyStore) {
         whole_turn(&*store, new).await;
         whole_turn(&*store, new_turn("noise", turn, at * 10)).await;
     }
-    let path = async |turn| turn_ids(&store.path(&key("t", turn)).await.unwrap());
-    assert_eq!(path("3").await, ["1", "2", "3"]);
-    assert_eq!(path("5").await, ["1", "4", "5"]);
-    assert_eq!(path("6").await, ["6"]);
-    let turns = store.path(&key("t", "5")).await.unwrap();
-    assert!(turns.iter().all(|turn| turn.blocks.len() == 1));
-    assert_eq!(turns[1].parent, Some("1".into()));
     let all = store.turns(&ThreadKey::from("t")).await.unwrap();
     assert_eq!(turn_ids(&all), ["1", "2", "3", "4", "5", "6"]);
     assert_eq!(store.turns(&ThreadKey::from("none")).await, Ok(Vec::new()));
@@ -51,15 +45,12 @@ pub async fn a_path_goes_up_the_tree(store: AnyStore) {
     assert_eq!(outline, expected.collect::<Vec<_>>());
     let none = store.outline(&ThreadKey::from("none")).await;
     assert_eq!(none, Ok(Vec::new()));
-    for missing in [
-        store.path(&key("t", "7")).await,
-        store.path_end(&key("t", "7"), 2).await,
-    ] {
-        assert_eq!(missing, Err(StoreError::NoTurn { turn: "7".into() }));
-    }
+    let missing = store.path_end(&key("t", "7"), 2).await;
+    assert_eq!(missing, Err(StoreError::NoTurn { turn: "7".into() }));
 }
 
-pub async fn threads_are_listed_page_by_page(store: AnyStore) {
+/// Checks the order of the list of threads, its pages, and its filters.
+pub async fn threads_are_listed_page_by_page(store: Arc<dyn ThreadStore>) {
     let keys: Vec<_> = (0..25)
         .map(|number| ThreadKey::new(format!("s{}", number % 2), "", format!("T{number:02}")))
         .collect();
@@ -115,7 +106,8 @@ pub async fn threads_are_listed_page_by_page(store: AnyStore) {
     assert_eq!((first.created_at, first.unfinished), (Timestamp(0), None));
 }
 
-pub async fn a_thread_has_a_title(store: AnyStore) {
+/// Checks that a thread keeps its first title until it is renamed, which does not count as use.
+pub async fn a_thread_has_a_title(store: Arc<dyn ThreadStore>) {
     let thread = ThreadKey::from("t");
     let missing = StoreError::NoThread {
         thread: thread.clone(),
@@ -137,41 +129,4 @@ pub async fn a_thread_has_a_title(store: AnyStore) {
     assert_eq!(record.title.as_deref(), Some("mine"));
     assert_eq!(record.updated_at, Timestamp(9), "a new title is no use");
     assert_eq!(record.latest, Some("c".into()));
-}
-
-pub async fn a_deleted_thread_leaves_nothing(store: AnyStore) {
-    let turn = key("t", "b");
-    whole_turn(&*store, new_turn("t", "a", 1)).await;
-    whole_turn(&*store, new_turn("other", "a", 1)).await;
-    let mut new = new_turn("t", "b", 2);
-    new.checkpoint = Some("s".to_owned());
-    store.begin_turn(&new).await.unwrap();
-    store
-        .persist(&turn, FIRST, &batch(0, &["x"], 3))
-        .await
-        .unwrap();
-    store
-        .append_events(&turn, FIRST, 0, &["e".to_owned()])
-        .await
-        .unwrap();
-    assert_eq!(store.delete_thread(&turn.thread).await, Ok(true));
-    assert_eq!(store.delete_thread(&turn.thread).await, Ok(false));
-    let gone = StoreError::NoTurn { turn: "b".into() };
-    assert!(gone.is_lost());
-    let write = store.persist(&turn, FIRST, &batch(1, &["y"], 4)).await;
-    assert_eq!(write, Err(gone.clone()));
-    let write = store
-        .append_events(&turn, FIRST, 1, &["f".to_owned()])
-        .await;
-    assert_eq!(write, Err(gone.clone()));
-    assert_eq!(store.events(&turn, None, 10).await, Err(gone));
-    assert_eq!(store.thread(&turn.thread).await, Ok(None));
-    assert_eq!(store.unfinished(None).await, Ok(Vec::new()));
-    // The same names may begin again.
-    store.begin_turn(&new_turn("t", "b", 5)).await.unwrap();
-    assert_eq!(texts(&*store, &turn).await, [""; 0]);
-    assert_eq!(store.event_log(&turn).await, Ok(EventLog::default()));
-    let claimed = store.claim(&turn, FIRST, "host").await.unwrap();
-    assert_eq!(claimed.checkpoint, None);
-    assert_eq!(texts(&*store, &key("other", "a")).await, ["done"]);
 }

@@ -22,7 +22,7 @@ use super::record::{
     TurnKey, TurnOutline, Unfinished,
 };
 use super::wake::Changes;
-use super::{Inbox, LeaseKey, Store, StoreError, StoreFuture, check};
+use super::{EventStore, Inbox, LeaseKey, StoreError, StoreFuture, ThreadStore, TurnStore, check};
 use change::{Change, submit};
 use database::{Access, Database};
 use futures::FutureExt;
@@ -82,7 +82,7 @@ macro_rules! query {
 }
 use query;
 
-impl<D: Database> Store for SqlStore<D> {
+impl<D: Database> TurnStore for SqlStore<D> {
     fn begin_turn<'a>(&'a self, turn: &'a NewTurn) -> StoreFuture<'a, Generation> {
         self.change(write::Begin::new(turn))
     }
@@ -151,31 +151,22 @@ impl<D: Database> Store for SqlStore<D> {
         query!(self, Snapshot, |session| read::path(session, &turn, None)).boxed()
     }
 
-    fn path_end<'a>(&'a self, turn: &'a TurnKey, limit: usize) -> StoreFuture<'a, Vec<Turn>> {
-        let turn = turn.clone();
-        query!(self, Snapshot, |session| read::path(
-            session,
-            &turn,
-            Some(limit)
-        ))
-        .boxed()
-    }
-
-    fn outline<'a>(&'a self, thread: &'a ThreadKey) -> StoreFuture<'a, Vec<TurnOutline>> {
-        let thread = thread.clone();
-        query!(self, Statement, |session| read::outline(session, &thread)).boxed()
-    }
-
-    fn turns<'a>(&'a self, thread: &'a ThreadKey) -> StoreFuture<'a, Vec<Turn>> {
-        let thread = thread.clone();
-        query!(self, Snapshot, |session| read::turns(session, &thread)).boxed()
-    }
-
     fn thread<'a>(&'a self, thread: &'a ThreadKey) -> StoreFuture<'a, Option<ThreadRecord>> {
         let thread = thread.clone();
         query!(self, Statement, |session| read::thread(session, &thread)).boxed()
     }
 
+    fn delete_thread<'a>(&'a self, thread: &'a ThreadKey) -> StoreFuture<'a, bool> {
+        let thread = thread.clone();
+        self.change(Ok(write::Delete { thread }))
+    }
+
+    fn check(&self) -> StoreFuture<'_, ()> {
+        self.change(Ok(write::Check))
+    }
+}
+
+impl<D: Database> ThreadStore for SqlStore<D> {
     fn threads<'a>(&'a self, query: &'a ThreadQuery) -> StoreFuture<'a, Vec<ThreadRecord>> {
         let query = query.clone();
         query!(self, Statement, |session| read::threads(session, &query)).boxed()
@@ -188,11 +179,28 @@ impl<D: Database> Store for SqlStore<D> {
         }))
     }
 
-    fn delete_thread<'a>(&'a self, thread: &'a ThreadKey) -> StoreFuture<'a, bool> {
+    fn turns<'a>(&'a self, thread: &'a ThreadKey) -> StoreFuture<'a, Vec<Turn>> {
         let thread = thread.clone();
-        self.change(Ok(write::Delete { thread }))
+        query!(self, Snapshot, |session| read::turns(session, &thread)).boxed()
     }
 
+    fn outline<'a>(&'a self, thread: &'a ThreadKey) -> StoreFuture<'a, Vec<TurnOutline>> {
+        let thread = thread.clone();
+        query!(self, Statement, |session| read::outline(session, &thread)).boxed()
+    }
+
+    fn path_end<'a>(&'a self, turn: &'a TurnKey, limit: usize) -> StoreFuture<'a, Vec<Turn>> {
+        let turn = turn.clone();
+        query!(self, Snapshot, |session| read::path(
+            session,
+            &turn,
+            Some(limit)
+        ))
+        .boxed()
+    }
+}
+
+impl<D: Database> EventStore for SqlStore<D> {
     fn append_events<'a>(
         &'a self,
         turn: &'a TurnKey,
@@ -233,13 +241,19 @@ impl<D: Database> Store for SqlStore<D> {
         .boxed()
     }
 
-    fn check(&self) -> StoreFuture<'_, ()> {
-        self.change(Ok(write::Check))
-    }
-
     fn event_log<'a>(&'a self, turn: &'a TurnKey) -> StoreFuture<'a, EventLog> {
         let turn = turn.clone();
         query!(self, Statement, |session| read::event_log(session, &turn)).boxed()
+    }
+
+    fn event_logs<'a>(&'a self, turns: &'a [TurnKey]) -> StoreFuture<'a, Vec<Option<EventLog>>> {
+        let turns = turns.to_vec();
+        query!(self, Statement, |session| read::event_logs(session, &turns)).boxed()
+    }
+
+    fn acknowledge<'a>(&'a self, turn: &'a TurnKey, index: u64) -> StoreFuture<'a, ()> {
+        let turn = turn.clone();
+        self.change(Ok(write::Acknowledge { turn, index }))
     }
 
     fn drop_logs(&self, ended: Range<Timestamp>, limit: usize) -> StoreFuture<'_, usize> {
@@ -255,16 +269,6 @@ impl<D: Database> Store for SqlStore<D> {
             Ok(count)
         }
         .boxed()
-    }
-
-    fn event_logs<'a>(&'a self, turns: &'a [TurnKey]) -> StoreFuture<'a, Vec<Option<EventLog>>> {
-        let turns = turns.to_vec();
-        query!(self, Statement, |session| read::event_logs(session, &turns)).boxed()
-    }
-
-    fn acknowledge<'a>(&'a self, turn: &'a TurnKey, index: u64) -> StoreFuture<'a, ()> {
-        let turn = turn.clone();
-        self.change(Ok(write::Acknowledge { turn, index }))
     }
 
     fn subscribe<'a>(&'a self, thread: &'a ThreadKey) -> StoreFuture<'a, Changes> {

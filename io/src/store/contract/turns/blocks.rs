@@ -1,9 +1,10 @@
 //! Turns and their blocks.
 
-use super::support::AnyStore;
-use super::support::{FIRST, batch, block, key, last, new_turn, texts, whole_turn};
 use crate::ThreadKey;
-use crate::store::{Generation, NewTurn, PersistBatch, StoreError, TurnKey};
+use crate::store::contract::support::{
+    FIRST, batch, block, key, last, new_turn, texts, whole_turn,
+};
+use crate::store::{Generation, NewTurn, PersistBatch, StoreError, TurnKey, TurnStore};
 use serde_json::json;
 use std::sync::Arc;
 use stepwell_core::event::{Message, MessageContent, ResumeEntry};
@@ -84,7 +85,8 @@ fn all_blocks() -> Vec<Block> {
     blocks.map(block).collect()
 }
 
-pub async fn a_turn_comes_back_as_it_was_written(store: AnyStore) {
+/// Checks that each kind of block, the message, the outcome and the times of a turn are read as they were written.
+pub async fn a_turn_is_read_as_it_was_written(store: Arc<dyn TurnStore>) {
     let mut new = new_turn("t", "run", 5);
     new.message = Some(Message::user("m\0", "NUL \0 and \u{10FFFF}"));
     assert_eq!(store.turn(&new.key).await, Ok(None));
@@ -136,7 +138,8 @@ pub async fn a_turn_comes_back_as_it_was_written(store: AnyStore) {
     assert_eq!(ended.updated_at, Timestamp(9));
 }
 
-pub async fn a_thread_has_one_unfinished_turn(store: AnyStore) {
+/// Checks that a turn does not begin while another turn of its thread is unfinished.
+pub async fn a_thread_has_one_unfinished_turn(store: Arc<dyn TurnStore>) {
     store.begin_turn(&new_turn("t", "a", 1)).await.unwrap();
     let busy = store.begin_turn(&new_turn("t", "b", 2)).await;
     let expected = StoreError::Busy {
@@ -154,7 +157,8 @@ pub async fn a_thread_has_one_unfinished_turn(store: AnyStore) {
     store.begin_turn(&new_turn("t", "b", 4)).await.unwrap();
 }
 
-pub async fn a_turns_id_is_used_once_in_its_thread(store: AnyStore) {
+/// Checks that the id of a turn is used once in a thread, and may be used in other threads.
+pub async fn a_turns_id_is_used_once_in_its_thread(store: Arc<dyn TurnStore>) {
     whole_turn(&*store, new_turn("t", "a", 1)).await;
     let again = store.begin_turn(&new_turn("t", "a", 9)).await;
     assert_eq!(again, Err(StoreError::Exists { turn: "a".into() }));
@@ -168,7 +172,8 @@ pub async fn a_turns_id_is_used_once_in_its_thread(store: AnyStore) {
     assert_eq!(texts(&*store, &key("t", "a")).await, ["done"]);
 }
 
-pub async fn a_parent_must_be_there(store: AnyStore) {
+/// Checks that a turn begins only after a turn of the same thread, and that a refusal leaves no thread.
+pub async fn a_parent_must_be_there(store: Arc<dyn TurnStore>) {
     let mut new = new_turn("t", "b", 1);
     new.parent = Some("a".into());
     let refused = store.begin_turn(&new).await;
@@ -180,7 +185,8 @@ pub async fn a_parent_must_be_there(store: AnyStore) {
     assert_eq!(refused, Err(StoreError::NoTurn { turn: "a".into() }));
 }
 
-pub async fn a_batch_that_is_sent_again_changes_nothing(store: AnyStore) {
+/// Checks that a batch may be sent again, alone, in part, or as a part of a longer one.
+pub async fn a_batch_that_is_sent_again_changes_nothing(store: Arc<dyn TurnStore>) {
     let turn = key("t", "a");
     store.begin_turn(&new_turn("t", "a", 1)).await.unwrap();
     let persist = async |batch: PersistBatch| store.persist(&turn, FIRST, &batch).await;
@@ -207,7 +213,8 @@ pub async fn a_batch_that_is_sent_again_changes_nothing(store: AnyStore) {
     assert_eq!(texts(&*store, &turn).await, ["a", "b", "c", "d", "e"]);
 }
 
-pub async fn a_batch_that_does_not_fit_changes_nothing(store: AnyStore) {
+/// Checks that a batch with a gap, a conflict, or invalid numbers is refused and changes nothing.
+pub async fn a_batch_that_does_not_fit_changes_nothing(store: Arc<dyn TurnStore>) {
     let turn = key("t", "a");
     store.begin_turn(&new_turn("t", "a", 1)).await.unwrap();
     let persist = async |batch: PersistBatch| store.persist(&turn, FIRST, &batch).await;
@@ -256,7 +263,8 @@ pub async fn a_batch_that_does_not_fit_changes_nothing(store: AnyStore) {
     assert_eq!(none, Err(StoreError::NoTurn { turn: "b".into() }));
 }
 
-pub async fn a_turn_is_closed_once(store: AnyStore) {
+/// Checks that a closed turn takes no other end, no blocks and no claim.
+pub async fn a_turn_is_closed_once(store: Arc<dyn TurnStore>) {
     let turn = key("t", "a");
     store.begin_turn(&new_turn("t", "a", 1)).await.unwrap();
     store
@@ -288,7 +296,8 @@ pub async fn a_turn_is_closed_once(store: AnyStore) {
     assert_eq!(store.unfinished(None).await, Ok(Vec::new()));
 }
 
-pub async fn the_newest_checkpoint_is_the_one_to_go_on_from(store: AnyStore) {
+/// Checks that a claim returns the checkpoint that was stored last.
+pub async fn a_claim_returns_the_newest_checkpoint(store: Arc<dyn TurnStore>) {
     let turn = key("t", "a");
     let mut new = new_turn("t", "a", 1);
     store.begin_turn(&new).await.unwrap();
@@ -309,75 +318,4 @@ pub async fn the_newest_checkpoint_is_the_one_to_go_on_from(store: AnyStore) {
     store.begin_turn(&new).await.unwrap();
     let claimed = store.claim(&new.key, FIRST, "host").await.unwrap();
     assert_eq!(claimed.checkpoint, new.checkpoint);
-}
-
-pub async fn a_step_is_stored_with_its_events_or_not_at_all(store: AnyStore) {
-    let turn = key("t", "a");
-    store.begin_turn(&new_turn("t", "a", 1)).await.unwrap();
-    let step = |first: u64, texts: &[&str], first_event: u64, events: &[&str]| PersistBatch {
-        first_event,
-        events: events.iter().map(|event| (*event).to_owned()).collect(),
-        ..batch(first, texts, 2)
-    };
-    let written = step(0, &["x"], 0, &["e0", "e1"]);
-    store.persist(&turn, FIRST, &written).await.unwrap();
-    // Sent again, as a part of a longer one.
-    let written = step(0, &["x", "y"], 1, &["e1", "e2"]);
-    store.persist(&turn, FIRST, &written).await.unwrap();
-    for (refused, is_gap) in [
-        (step(2, &["z"], 2, &["other"]), false),
-        (step(2, &["z"], 4, &["e4"]), true),
-    ] {
-        let error = store.persist(&turn, FIRST, &refused).await.unwrap_err();
-        match error {
-            StoreError::Gap { .. } => assert!(is_gap),
-            StoreError::Conflict { .. } => assert!(!is_gap),
-            other => panic!("{other}"),
-        }
-    }
-    assert_eq!(texts(&*store, &turn).await, ["x", "y"]);
-    let events = store.events(&turn, None, 10).await.unwrap();
-    let events: Vec<_> = events.into_iter().map(|event| event.data).collect();
-    assert_eq!(events, ["e0", "e1", "e2"]);
-    let mut end = last(2, &["z"], 3);
-    (end.first_event, end.events) = (3, vec!["end".to_owned()]);
-    store.persist(&turn, FIRST, &end).await.unwrap();
-    store.persist(&turn, FIRST, &end).await.unwrap();
-    assert_eq!(store.event_log(&turn).await.unwrap().next, 4);
-}
-
-pub async fn changes_that_come_at_once_are_refused_one_by_one(store: AnyStore) {
-    let mut changes = Vec::new();
-    for number in 0..24 {
-        let thread = format!("t{number}");
-        store.begin_turn(&new_turn(&thread, "a", 1)).await.unwrap();
-    }
-    for number in 0..24u64 {
-        let (store, thread) = (Arc::clone(&store), format!("t{number}"));
-        changes.push(tokio::spawn(async move {
-            let turn = key(&thread, "a");
-            match number % 4 {
-                0 => store.persist(&turn, FIRST, &batch(0, &["x"], 2)).await,
-                1 => {
-                    store
-                        .persist(&turn, FIRST.next(), &batch(0, &["x"], 2))
-                        .await
-                }
-                2 => store.persist(&turn, FIRST, &batch(1, &["x"], 2)).await,
-                _ => store.begin_turn(&new_turn(&thread, "b", 2)).await.map(drop),
-            }
-        }));
-    }
-    for (number, change) in changes.into_iter().enumerate() {
-        let result = change.await.unwrap();
-        let is_expected = match number % 4 {
-            0 => result.is_ok(),
-            1 => matches!(result, Err(StoreError::Stale { .. })),
-            2 => matches!(result, Err(StoreError::Gap { .. })),
-            _ => matches!(result, Err(StoreError::Busy { .. })),
-        };
-        assert!(is_expected, "{number}: {result:?}");
-        let stored = texts(&*store, &key(&format!("t{number}"), "a")).await;
-        assert_eq!(stored.len(), usize::from(number % 4 == 0), "{number}");
-    }
 }

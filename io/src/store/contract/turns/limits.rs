@@ -1,13 +1,14 @@
-//! Much at once, odd names, writes that are dropped.
+//! Many blocks, odd names, concurrent and dropped writes.
 
-use super::support::AnyStore;
-use super::support::{FIRST, batch, key, last, new_turn, texts, whole_turn};
 use crate::ThreadKey;
-use crate::store::{NewTurn, StoreError, TurnKey};
+use crate::store::contract::support::{FIRST, batch, key, last, new_turn, texts, whole_turn};
+use crate::store::{NewTurn, StoreError, TurnKey, TurnStore};
 use futures::FutureExt;
+use std::sync::Arc;
 use stepwell_core::Timestamp;
 
-pub async fn many_blocks_and_events_at_once(store: AnyStore) {
+/// Checks that a batch may hold more blocks than one statement of a database takes.
+pub async fn many_blocks_are_stored_at_once(store: Arc<dyn TurnStore>) {
     let turn = key("t", "a");
     store.begin_turn(&new_turn("t", "a", 1)).await.unwrap();
     let many: Vec<_> = (0..1_234).map(|number| number.to_string()).collect();
@@ -21,16 +22,10 @@ pub async fn many_blocks_and_events_at_once(store: AnyStore) {
         .await
         .unwrap();
     assert_eq!(texts(&*store, &turn).await, many);
-    store.append_events(&turn, FIRST, 0, &many).await.unwrap();
-    store
-        .append_events(&turn, FIRST, 1_000, &many[1_000..])
-        .await
-        .unwrap();
-    let read = store.events(&turn, None, 5_000).await.unwrap();
-    assert!(read.iter().map(|event| &event.data).eq(&many));
 }
 
-pub async fn names_are_any_text_of_some_length_but_nul(store: AnyStore) {
+/// Checks that names may be any text of up to 800 bytes without NUL, and that others are refused.
+pub async fn names_are_any_text_without_nul_up_to_800_bytes(store: Arc<dyn TurnStore>) {
     for name in [
         "",
         " ",
@@ -86,7 +81,8 @@ pub async fn names_are_any_text_of_some_length_but_nul(store: AnyStore) {
     assert_eq!(store.thread(&thread).await, Ok(None));
 }
 
-pub async fn a_write_that_is_dropped_is_whole_or_not_there(store: AnyStore) {
+/// Checks that a write whose future is dropped is stored completely or not at all, before the next call.
+pub async fn a_dropped_write_is_stored_completely_or_not_at_all(store: Arc<dyn TurnStore>) {
     let turn = key("t", "a");
     let mut generation = store.begin_turn(&new_turn("t", "a", 1)).await.unwrap();
     let mut next = 0;
@@ -120,4 +116,46 @@ pub async fn a_write_that_is_dropped_is_whole_or_not_there(store: AnyStore) {
         .persist(&turn, generation, &last(next, &["end"], 3))
         .await
         .unwrap();
+}
+
+/// Checks that of changes that arrive together, those that do not fit are refused, and only those.
+pub async fn concurrent_changes_are_refused_one_by_one(store: Arc<dyn TurnStore>) {
+    let mut changes = Vec::new();
+    for number in 0..24 {
+        let thread = format!("t{number}");
+        store.begin_turn(&new_turn(&thread, "a", 1)).await.unwrap();
+    }
+    for number in 0..24u64 {
+        let (store, thread) = (Arc::clone(&store), format!("t{number}"));
+        changes.push(tokio::spawn(async move {
+            let turn = key(&thread, "a");
+            match number % 4 {
+                0 => store.persist(&turn, FIRST, &batch(0, &["x"], 2)).await,
+                1 => {
+                    store
+                        .persist(&turn, FIRST.next(), &batch(0, &["x"], 2))
+                        .await
+                }
+                2 => store.persist(&turn, FIRST, &batch(1, &["x"], 2)).await,
+                _ => store.begin_turn(&new_turn(&thread, "b", 2)).await.map(drop),
+            }
+        }));
+    }
+    for (number, change) in changes.into_iter().enumerate() {
+        let result = change.await.unwrap();
+        let is_expected = match number % 4 {
+            0 => result.is_ok(),
+            1 => matches!(result, Err(StoreError::Stale { .. })),
+            2 => matches!(result, Err(StoreError::Gap { .. })),
+            _ => matches!(result, Err(StoreError::Busy { .. })),
+        };
+        assert!(is_expected, "{number}: {result:?}");
+        let stored = texts(&*store, &key(&format!("t{number}"), "a")).await;
+        assert_eq!(stored.len(), usize::from(number % 4 == 0), "{number}");
+    }
+}
+
+/// Checks that the check of a store that works reports no error.
+pub async fn a_healthy_store_passes_its_check(store: Arc<dyn TurnStore>) {
+    assert_eq!(store.check().await, Ok(()));
 }

@@ -1,19 +1,20 @@
 //! The commands that other hosts send to owners.
 
-use super::owners::uuid;
-use super::support::AnyStore;
-use crate::store::{SentCommand, StoreError};
+use crate::store::contract::support::unique_name;
+use crate::store::{SentCommand, StoreError, TurnStore};
+use std::sync::Arc;
 
 /// A command that no other test sends.
 fn command(owner: &str, text: &str) -> SentCommand {
     SentCommand {
-        id: format!("{text}-{}", uuid()),
+        id: format!("{text}-{}", unique_name()),
         owner: format!("{owner}-{:?}", std::thread::current().id()),
         command: text.to_owned(),
     }
 }
 
-pub async fn a_command_is_its_owners_until_it_has_a_reply(store: AnyStore) {
+/// Checks that a command is delivered to its owner until it has a reply, and is gone when it was removed.
+pub async fn a_command_waits_until_it_has_a_reply(store: Arc<dyn TurnStore>) {
     let inbox = store.inbox();
     let [first, second, mut other] = ["first", "second", "other"].map(|text| command("host", text));
     other.owner.push_str("-other");
@@ -55,7 +56,8 @@ pub async fn a_command_is_its_owners_until_it_has_a_reply(store: AnyStore) {
     );
 }
 
-pub async fn whoever_waits_for_commands_or_replies_is_woken(store: AnyStore) {
+/// Checks that a wait for commands wakes when one is sent, and a wait for a reply when it is there.
+pub async fn waits_for_commands_and_replies_are_woken(store: Arc<dyn TurnStore>) {
     let inbox = store.inbox();
     let command = command("host", "command");
     let mut of_owner = inbox.subscribe(&command.owner).await.unwrap();
