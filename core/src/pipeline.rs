@@ -96,6 +96,7 @@ pub enum StreamEnd {
 /// The reason why a stream cannot be read further, and the place.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("frame {frame} of the stream: {source}")]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct StreamError {
     /// The frame, from 1.
     pub frame: u64,

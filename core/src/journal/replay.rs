@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 /// The result of a replay.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct Replayed {
     /// The number of inputs, including restores and revivals.
     pub inputs: usize,
@@ -34,6 +35,7 @@ pub struct Replayed {
     "the replay differs at input {number} (`{name}`, at {} ms) in {what}: expected {expected}, got {got}",
     at.0
 )]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct Divergence {
     /// The input, counted from 1; one more than there are where only the end differs.
     pub number: usize,

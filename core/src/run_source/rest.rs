@@ -26,6 +26,7 @@ pub trait RunRequests {
 
 /// A thread that a backend has made.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct CreatedThread {
     /// The thread's id.
     pub thread_id: ThreadId,

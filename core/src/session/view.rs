@@ -13,6 +13,7 @@ use serde_json::Value;
 /// shows the turn under way has a [`ChatState`](super::ChatState), which is built from the same turns.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct SessionView {
     /// The beginning of the user's first message, without markup.
     pub title: String,
@@ -31,6 +32,7 @@ pub struct SessionView {
 /// A turn as the user sees it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct TurnView {
     /// The run id of the first hop.
     pub id: RunId,
@@ -51,6 +53,7 @@ pub struct TurnView {
 /// A message as the user sees it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct MessageView {
     /// The id of the message, unique in the thread.
     pub id: MessageId,
@@ -93,6 +96,7 @@ pub enum Role {
 /// An agent's view of its work.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct ActivityView {
     /// The kind of activity, as the agent names it.
     pub activity_type: String,
@@ -103,6 +107,7 @@ pub struct ActivityView {
 /// A tool call as the user sees it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct ToolExecution {
     /// The provider's id for the call.
     pub tool_id: ToolCallId,

@@ -36,6 +36,7 @@ fn is_zero(count: &u32) -> bool {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum ToolCallStatus {
     /// The arguments are still arriving.
     Streaming,

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 /// The summary of one stream.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct HopSummary {
     /// The reason why the model stopped, in the provider's own word.
     pub stop_reason: Option<String>,
@@ -21,6 +22,7 @@ pub struct HopSummary {
 /// A failure that the stream itself reported (`RUN_ERROR`).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{message}")]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct RunFailure {
     /// The peer's error message.
     pub message: String,

@@ -24,6 +24,7 @@ const SEARCH_INTERVAL: Duration = Duration::from_millis(250);
 
 /// An unfinished turn of the store that continues in this process.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Recovered<T = String> {
     /// The key of the turn.
     pub key: TurnKey,

@@ -196,6 +196,12 @@ impl HookHandler for Hook {
             (HookCode::Closures(own), HookSubject::Result(result)) => {
                 asked(&own.after_tool, result)
             }
+            // No closure is for a later moment of the core's.
+            #[allow(
+                unreachable_patterns,
+                reason = "the core's feature `exhaustive` may be on"
+            )]
+            (HookCode::Closures(_), _) => std::future::ready(HookAnswer::GoOn).boxed(),
         }
     }
 }

@@ -22,7 +22,7 @@ impl StoreRetry {
     pub(crate) fn from_config(config: &RunConfig) -> Self {
         let attempts = match config.durability {
             Durability::Blocks { attempts } => attempts.max(1),
-            Durability::None => 1,
+            _ => 1,
         };
         Self {
             attempts,

@@ -74,7 +74,7 @@ pub(crate) async fn call(
     let tool = find(servers, name);
     match tool.handler.call(invocation.into()).await? {
         ToolAnswer::Finished(output) => Ok(output.content),
-        ToolAnswer::Deferred => panic!("no tool of a server is deferred"),
+        other => panic!("a tool of a server has a result, and this is {other:?}"),
     }
 }
 

@@ -73,6 +73,7 @@ impl Rounds {
             name,
             status,
             result,
+            ..
         } = update;
         let before = self.calls.seen.insert(tool_call_id.clone(), status);
         if before == Some(ToolCallStatus::AwaitingApproval) && status.is_final() {

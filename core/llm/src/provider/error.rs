@@ -1,6 +1,7 @@
 /// No provider has the requested name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is no provider `{name}`; there are: {}", known.join(", "))]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct UnknownProvider {
     /// The requested name.
     pub name: String,
@@ -11,6 +12,7 @@ pub struct UnknownProvider {
 /// The provider has no API with the requested name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{provider} has no API `{name}`; it has: {}", known.join(", "))]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct UnknownApi {
     /// The provider.
     pub provider: String,

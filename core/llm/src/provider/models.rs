@@ -54,6 +54,7 @@ pub enum TakesTemperature {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum ReasoningEffort {
     /// No thinking, or as little as the model can do.
     Off,

@@ -62,6 +62,7 @@ fn is_first(attempt: &u32) -> bool {
 /// The user's decision on a call that waits for approval.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Decision {
     /// The call may run.
     Granted,

@@ -221,6 +221,7 @@ impl Default for RepeatLimit {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum LimitPolicy {
     /// The run fails.
     Fail,
@@ -340,6 +341,7 @@ pub enum RunIds {
 /// Whether the host stores blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Durability {
     /// Nothing is stored, and nothing waits for a write.
     #[default]

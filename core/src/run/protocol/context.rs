@@ -43,6 +43,7 @@ impl Default for ContextGuard {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum ContextPolicy {
     /// The request is sent all the same: the provider decides.
     Send,
@@ -56,6 +57,7 @@ pub enum ContextPolicy {
 /// A conversation that does not fit the model's context window.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct ContextOverflow {
     /// The number of tokens of the next request, with the instructions and the tools.
     pub tokens: u64,
@@ -68,6 +70,7 @@ pub struct ContextOverflow {
 /// A message of a conversation that does not fit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct ContextMessage {
     /// The message.
     pub id: MessageId,

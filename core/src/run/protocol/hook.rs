@@ -12,6 +12,7 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum HookMoment {
     /// Before a hop's request, once for all its attempts: the hook may change the request. A refusal ends the turn.
     BeforeRequest,
@@ -112,6 +113,7 @@ impl HookPlace {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum HookSubject {
     /// The content of the next request.
     Request(HookedRequest),
@@ -172,6 +174,7 @@ pub struct HookedResult {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum HookAnswer {
     /// Continues without a change.
     GoOn,

@@ -277,6 +277,7 @@ pub enum Failure {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Deadline {
     /// The silence of the model.
     #[error("the model was silent for too long")]

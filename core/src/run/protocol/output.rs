@@ -185,6 +185,7 @@ pub enum RunEvent {
 /// The current status of a tool call of this turn.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct ToolCallUpdate {
     /// The position of the call in the run.
     pub call: CallKey,
@@ -248,6 +249,7 @@ pub struct ToolCallUpdate {
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct PartialArgumentsUpdate {
     /// The position of the call in the run.
     pub call: CallKey,
@@ -268,6 +270,7 @@ pub struct PartialArgumentsUpdate {
 /// [`RunMachine::output`](crate::run::RunMachine::output), at the end.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct PartialOutputUpdate {
     /// The hop of the answer.
     pub hop: u32,

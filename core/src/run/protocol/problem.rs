@@ -9,6 +9,7 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct Problem {
     /// The kind, for the app to act on.
     pub kind: ErrorKind,

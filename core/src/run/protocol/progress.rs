@@ -45,6 +45,7 @@ pub struct ToolPartialResult {
 #[error(
     "a partial result of {bytes} bytes is more than the {MOST_PARTIAL} that are shown: give a part, or a link"
 )]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct PartialTooLarge {
     /// The size of the partial result.
     pub bytes: usize,

@@ -9,6 +9,7 @@ use serde_json::Value;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct ChatMessage {
     /// The id, unique in the state: that of the first message of the conversation that it shows.
     pub id: MessageId,
@@ -87,6 +88,7 @@ pub enum ChatPart {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct ToolCard {
     /// The provider's id for the call.
     pub tool_call_id: ToolCallId,
@@ -117,6 +119,7 @@ pub struct ToolCard {
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct ToolCardProgress {
     /// The fraction done, from 0 to 1, if the tool knows.
     #[serde(skip_serializing_if = "Option::is_none")]

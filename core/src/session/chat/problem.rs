@@ -9,6 +9,7 @@ const MAX_MESSAGE_CHARS: usize = 1_000;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct ChatProblem {
     /// The kind, for the app to act on.
     pub kind: ErrorKind,

@@ -13,6 +13,7 @@ use serde_json::Value;
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct ChatState {
     /// The revision: it grows with each change of the state.
     pub revision: u64,

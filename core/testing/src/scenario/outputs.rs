@@ -295,6 +295,7 @@ fn effect_value(id: EffectId, effect: Effect) -> Value {
                     "content": result.content,
                     "is_error": result.is_error,
                 }),
+                _ => json!({}),
             };
             fields["hook"] = hook.into();
             fields

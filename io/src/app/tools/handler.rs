@@ -15,6 +15,7 @@ use stepwell_core::tool::{ToolFailure, ToolFailureKind, ToolOutput};
 
 /// The answer of a tool.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum ToolAnswer {
     /// The tool is done.
     Finished(ToolOutput),

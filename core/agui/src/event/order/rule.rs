@@ -7,6 +7,7 @@ use std::fmt;
 /// `S1` to `S5` are of the protocol's text alone: the reference client does not check them. See
 /// [`ExtraRules`](super::ExtraRules).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Rule {
     /// The first event is `RUN_STARTED` or `RUN_ERROR`.
     O1,
@@ -139,6 +140,7 @@ impl fmt::Display for Rule {
 /// An event that may not come at this point: the peer broke the protocol, and the stream is over.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{rule}: {message}")]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct Violation {
     /// The rule that was broken.
     pub rule: Rule,

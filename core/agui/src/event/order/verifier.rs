@@ -63,6 +63,7 @@ pub enum ExtraRules {
 /// The effect of a broken rule on the stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Severity {
     /// The event is accepted.
     Warned,
@@ -74,6 +75,7 @@ pub enum Severity {
 
 /// A broken rule.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct Finding {
     /// The rule.
     pub rule: Rule,

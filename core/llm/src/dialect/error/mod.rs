@@ -18,6 +18,7 @@ use std::time::Duration;
 /// The HTTP error that a provider sent instead of a stream.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("the provider answered {status}: {message}")]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct ApiError {
     /// The kind of error.
     pub kind: ApiErrorKind,

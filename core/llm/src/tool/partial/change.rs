@@ -41,6 +41,7 @@ pub enum Change<'a> {
 /// A change does not fit the value that it is applied to.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is nothing at `{path}` to change: apply every change in order, to `null` at first")]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct MisplacedChange {
     /// The path of the change.
     pub path: String,

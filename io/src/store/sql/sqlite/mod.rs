@@ -57,6 +57,7 @@ impl Default for SqliteOptions {
 
 /// The point at which a write counts as stored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum SqliteSync {
     /// On the disk: the write survives a power cut.
     #[default]
