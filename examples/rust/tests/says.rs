@@ -79,6 +79,34 @@ async fn a_picture_is_looked_at() {
 }
 
 #[tokio::test]
+async fn a_conversation_in_an_own_store_outlives_its_process() {
+    let script = Script::new()
+        .hop(Hop::new().text("Nothing yet."))
+        .hop(Hop::new().text("You asked that before."));
+    let model = MockLlm::start(script).await.expect("it listens");
+    let name = format!("stepwell-stored-{}.db", std::process::id());
+    let database = std::env::temp_dir().join(name);
+    for expected in ["Nothing yet.\n", "You asked that before.\n"] {
+        let (url, database) = (model.base_url(), database.clone());
+        let ran = tokio::task::spawn_blocking(|| {
+            Command::new(env!("CARGO_BIN_EXE_stored"))
+                .arg(database)
+                .arg(url)
+                .output()
+                .expect("it starts")
+        });
+        let output = ran.await.expect("it ends");
+        assert!(output.status.success(), "{output:?}");
+        assert_eq!(String::from_utf8_lossy(&output.stdout), expected);
+    }
+    std::fs::remove_file(&database).expect("it is there");
+    let messages = model.requests()[1].body["messages"].clone();
+    let messages = messages.as_array().expect("messages");
+    assert_eq!(messages.len(), 3);
+    assert_eq!(messages[1]["content"], "Nothing yet.");
+}
+
+#[tokio::test]
 async fn the_typed_answer_is_asked_for_until_it_can_be_decoded() {
     let script = Script::new()
         .hop(Hop::new().text(r#"{"city":"Bergen"}"#))
