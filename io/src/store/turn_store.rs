@@ -65,7 +65,7 @@ pub trait TurnStore: Debug + Send + Sync + 'static {
     fn unfinished<'a>(&'a self, owner: Option<&'a str>) -> StoreFuture<'a, Vec<Unfinished>>;
 
     /// Renews a lease of an owner for a term from now on: until then its turns are no [orphans](Self::orphans). The
-    /// term is measured by the store's clock. A [`Lease`] calls this at intervals, from before its owner begins or
+    /// term is measured by the store's clock. A [`Lease`](super::Lease) calls this at intervals, from before its owner begins or
     /// claims a turn.
     ///
     /// The default is for a store that a single process uses: leases are kept in the process.
