@@ -105,6 +105,7 @@ impl Agent {
             hooks: Some(Arc::new(Runner(Arc::clone(&runner)))),
             instructions: of(duties.makes_instructions).map(|runner| Arc::new(runner) as _),
             trimmer: Some(Arc::new(Runner(Arc::clone(&runner)))),
+            chooser: Some(Arc::new(Runner(Arc::clone(&runner)))),
             decoder: Some(Arc::new(Runner(runner))),
             store: store.map(|store| store.inner() as _),
         });

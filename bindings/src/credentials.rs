@@ -1,6 +1,7 @@
 //! The key and the headers of requests, supplied by code of the app.
 
 use crate::error::CallbackError;
+use crate::model_choice::ModelName;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use std::collections::{BTreeMap, HashMap};
@@ -26,6 +27,8 @@ pub struct CredentialRequest {
     pub thread_id: String,
     /// The turn: the run id of its first hop.
     pub turn: String,
+    /// The model that is asked.
+    pub model: ModelName,
     /// Whether the provider refused the last credentials with a 401: get new ones, not those of a cache.
     pub rejected: bool,
 }
@@ -74,6 +77,7 @@ impl From<stepwell_io::credentials::CredentialRequest> for CredentialRequest {
         Self {
             thread_id: request.thread_id.into_string(),
             turn: request.turn.into_string(),
+            model: request.model.into(),
             rejected: request.rejected,
         }
     }

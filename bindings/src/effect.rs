@@ -1,6 +1,7 @@
 use crate::event::Event;
 use crate::hook::HookSubject;
 use crate::json_value::JsonValue;
+use crate::model_choice::HopContext;
 use crate::outcome::Outcome;
 use crate::question::{Question, UserAnswer};
 use crate::time::Timestamp;
@@ -68,6 +69,11 @@ mirror! {
             /// The messages of the request, oldest first.
             messages: Vec<ContextMessage> = overflow.messages.into_iter().map(Into::into).collect(),
         },
+        ChooseModel {
+            - context,
+            /// What the choice depends on.
+            context: HopContext = context.into(),
+        },
         DecodeOutput {
             /// The answer: any JSON.
             value,
@@ -102,7 +108,7 @@ mirror! {
     #[mirror(stepwell_core::run::Block)]
     pub struct Block {
         /// The content: a JSON object whose `type` is `text`, `reasoning`, `tool_use`, `approval`, `deferred`,
-        /// `answer`, `tool_result`, `resumed`, `steering`, `message`, `messages`, `state` or `usage`.
+        /// `answer`, `tool_result`, `resumed`, `steering`, `message`, `messages`, `state`, `model_changed` or `usage`.
         content,
     }
 

@@ -199,6 +199,9 @@ impl From<Misuse> for StepwellError {
                 let advice = "show less of the result: its end, or its size";
                 return Self::invalid(&misuse, advice);
             }
+            Misuse::UnknownModel { .. } => {
+                "give the number of a model: 0 is the configuration's own, 1 the first of its fallback"
+            }
             Misuse::Disposed { .. } => {
                 "make another machine of the `snapshot` by `revive`, and give it the input"
             }

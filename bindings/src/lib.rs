@@ -40,6 +40,7 @@ mod log;
 mod machine;
 #[cfg(feature = "uniffi")]
 mod media;
+mod model_choice;
 mod outcome;
 #[cfg(feature = "agent")]
 mod output;
@@ -85,11 +86,11 @@ pub use agent::{Agent, Recovered, RunnerDuties};
 pub use caller::current_caller;
 pub use config::{
     AgUiEncoding, AgUiOptions, BackgroundPolicy, ContextEntry, ContextGuard, ContextPolicy,
-    Credentials, DevicePolicy, EmptyAnswerPolicy, ExtraRules, GenerationSettings, KilledPolicy,
-    LimitPolicy, Limits, LongContextPrice, ModelPrice, NetworkChangePolicy, OutputMode, OutputType,
-    ReasoningEffort, RepeatLimit, ResponseFormat, Resumption, RetryPolicy, RunConfig, RunIds,
-    TextOptions, Timeouts, ToolChoice, ToolDefinition, TurnOptions, Verification, WhenBusy,
-    model_price,
+    Credentials, DevicePolicy, EmptyAnswerPolicy, ExtraRules, Fallback, FallbackModel,
+    GenerationSettings, KilledPolicy, LimitPolicy, Limits, LongContextPrice, ModelChoice,
+    ModelPrice, NetworkChangePolicy, OutputMode, OutputType, ReasoningEffort, RepeatLimit,
+    ResponseFormat, Resumption, RetryPolicy, RunConfig, RunIds, TextOptions, Timeouts, ToolChoice,
+    ToolDefinition, TurnOptions, Verification, WhenBusy, model_price,
 };
 #[cfg(feature = "agent")]
 pub use conversation::Conversation;
@@ -127,6 +128,9 @@ pub use machine::{ResumeEntry, ResumeStatus, RunMachine, Start, TimerKey};
 pub use media::{ContentPart, MediaKind, file, text};
 #[cfg(feature = "agent")]
 pub use media::{MediaSource, media_part};
+#[cfg(feature = "agent")]
+pub use model_choice::ModelChooser;
+pub use model_choice::{HopContext, HopModel, ModelName};
 pub use outcome::{
     ApiErrorKind, Deadline, ErrorKind, Failure, Incomplete, Outcome, Problem, TokenUsage,
     TurnLimit, problem_of,
@@ -166,8 +170,8 @@ pub use store::{
 };
 #[cfg(feature = "agent")]
 pub use task::{
-    ApprovalTask, CreateRunTask, CredentialsTask, DecodeOutputTask, InstructionsTask, QuestionTask,
-    TaskRunner, ToolTask, TrimContextTask,
+    ApprovalTask, ChooseModelTask, CreateRunTask, CredentialsTask, DecodeOutputTask,
+    InstructionsTask, QuestionTask, TaskRunner, ToolTask, TrimContextTask,
 };
 pub use thread_key::ThreadKey;
 pub use time::{Duration, Timestamp};

@@ -1,11 +1,12 @@
 //! The setup of an agent, in addition to its configuration.
 
-use crate::config::{ContextPolicy, Credentials, RunConfig, RunIds};
+use crate::config::{ContextPolicy, Credentials, ModelChoice, RunConfig, RunIds};
 use crate::credentials::{self, CredentialSource};
 use crate::error::StepwellError;
 use crate::hook::AgentHook;
 use crate::instructions::{Instructing, InstructionsSource};
 use crate::journal::{JournalSink, Sink};
+use crate::model_choice::{Choosing, ModelChooser};
 use crate::output::{Decoding, OutputDecoder};
 use crate::registry::RunRegistry;
 use crate::run_source::{RunSource, Source};
@@ -50,6 +51,9 @@ pub struct AgentSetup {
     /// Shortens a conversation that no longer fits the model's context. If absent, such a turn fails.
     #[uniffi(default = None)]
     pub trim_context: Option<Arc<dyn Trimmer>>,
+    /// Chooses the model of each hop among the configuration's own and those of its `fallback`. If absent, their order does.
+    #[uniffi(default = None)]
+    pub model_for: Option<Arc<dyn ModelChooser>>,
     /// Decodes the typed answers, where `OutputType.decoded_by_host` says so.
     #[uniffi(default = None)]
     pub output_decoder: Option<Arc<dyn OutputDecoder>>,
@@ -144,6 +148,9 @@ impl AgentSetup {
         if let Some(trimmer) = self.trim_context {
             builder = builder.trim_context(Trimming(trimmer));
         }
+        if let Some(chooser) = self.model_for {
+            builder = builder.model_for(Choosing(chooser));
+        }
         if let Some(decoder) = self.output_decoder {
             builder = builder.output_decoder(Decoding(decoder));
         }
@@ -195,6 +202,12 @@ impl AgentSetup {
                 "give it a `trim_context`, or take another policy",
             ));
         }
+        if config.fallback.choice == Some(ModelChoice::Host) && self.model_for.is_none() {
+            return Err(StepwellError::configuration(
+                &"the agent has no code that chooses the models of hops",
+                "give it a `model_for`, or leave `choice` out",
+            ));
+        }
         let is_decoded = config
             .output
             .as_ref()
@@ -217,6 +230,7 @@ impl AgentSetup {
             ("client", self.client.is_some()),
             ("run_source", self.run_source.is_some()),
             ("trim_context", self.trim_context.is_some()),
+            ("model_for", self.model_for.is_some()),
             ("output_decoder", self.output_decoder.is_some()),
             ("credentials", self.credentials.is_some()),
             ("hooks", !self.hooks.is_empty()),

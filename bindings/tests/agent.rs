@@ -7,12 +7,12 @@ use serde_json::json;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use stepwell_ffi::{
-    Agent, AgentSetup, AgentTool, ApprovalTask, CallbackError, ContextEntry, ContextPolicy,
-    CreateRunTask, CredentialsTask, DecodeOutputTask, Event, Failure, HookTask, HttpTask,
-    InstructionsTask, JournalSink, JsonValue, Outcome, QuestionTask, RegistryEvent, RunIds,
-    RunnerDuties, StepwellError, TaskRunner, ToolContext, ToolError, ToolFailureKind, ToolHandler,
-    ToolInvocation, ToolOutput, ToolResult, ToolTask, TrimContextTask, TurnOptions, WhenBusy,
-    replay_journal,
+    Agent, AgentSetup, AgentTool, ApprovalTask, CallbackError, ChooseModelTask, ContextEntry,
+    ContextPolicy, CreateRunTask, CredentialsTask, DecodeOutputTask, Event, Failure, HookTask,
+    HttpTask, InstructionsTask, JournalSink, JsonValue, Outcome, QuestionTask, RegistryEvent,
+    RunIds, RunnerDuties, StepwellError, TaskRunner, ToolContext, ToolError, ToolFailureKind,
+    ToolHandler, ToolInvocation, ToolOutput, ToolResult, ToolTask, TrimContextTask, TurnOptions,
+    WhenBusy, replay_journal,
 };
 use stepwell_mock_llm::{Hop, MockLlm, Script};
 use support::{config, conversation, definition, key, say, say_with};
@@ -149,6 +149,9 @@ impl TaskRunner for Watching {
     }
 
     fn trim_context(&self, _task: Arc<TrimContextTask>) -> Result<(), CallbackError> {
+        Ok(())
+    }
+    fn choose_model(&self, _task: Arc<ChooseModelTask>) -> Result<(), CallbackError> {
         Ok(())
     }
 

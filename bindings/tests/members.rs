@@ -9,13 +9,14 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use stepwell_ffi::{
     Agent, AgentHook, AgentSetup, AgentTool, ApprovalTask, Authorization, CallbackError,
-    ContextOverflow, CreateRunTask, CredentialRequest, CredentialSource, CredentialsTask,
-    DecodeOutputTask, Event, Failure, Hook, HookAnswer, HookMoment, HookSpec, HookSubject,
-    HookTask, HttpTask, InstructionsRequest, InstructionsSource, InstructionsTask, JsonValue,
-    NewRun, Outcome, OutputDecoder, OutputType, QuestionTask, RegistryEvent, RunIds, RunRegistry,
-    RunSource, RunnerDuties, SessionStore, Start, StepwellError, StoreSetup, TaskRunner,
-    ToolContext, ToolError, ToolHandler, ToolInvocation, ToolOutput, ToolTask, TrimContextTask,
-    Trimmed, Trimmer, Turn, TurnOptions, newest_messages,
+    ChooseModelTask, ContextOverflow, CreateRunTask, CredentialRequest, CredentialSource,
+    CredentialsTask, DecodeOutputTask, Event, Failure, FallbackModel, Hook, HookAnswer, HookMoment,
+    HookSpec, HookSubject, HookTask, HopContext, HttpTask, InstructionsRequest, InstructionsSource,
+    InstructionsTask, JsonValue, ModelChoice, ModelChooser, NewRun, Outcome, OutputDecoder,
+    OutputType, QuestionTask, RegistryEvent, RunIds, RunRegistry, RunSource, RunnerDuties,
+    SessionStore, Start, StepwellError, StoreSetup, TaskRunner, ToolContext, ToolError,
+    ToolHandler, ToolInvocation, ToolOutput, ToolTask, TrimContextTask, Trimmed, Trimmer, Turn,
+    TurnOptions, newest_messages,
 };
 use stepwell_mock_llm::{Hop, MockLlm, Script};
 use support::{config, definition, key, say, say_with};
@@ -107,7 +108,21 @@ impl Trimmer for Half {
     }
 }
 
-/// Does what `Backend` and `Half` do, by tasks.
+/// Chooses the last model.
+struct Last;
+
+fn last(context: &HopContext) -> u32 {
+    u32::try_from(context.models.len() - 1).unwrap()
+}
+
+#[async_trait::async_trait]
+impl ModelChooser for Last {
+    async fn choose(&self, context: HopContext) -> Result<u32, CallbackError> {
+        Ok(last(&context))
+    }
+}
+
+/// Does what `Backend`, `Half` and `Last` do, by tasks.
 struct ByTasks(Backend);
 
 impl TaskRunner for ByTasks {
@@ -130,6 +145,11 @@ impl TaskRunner for ByTasks {
 
     fn trim_context(&self, task: Arc<TrimContextTask>) -> Result<(), CallbackError> {
         assert!(task.finish(Some(half(task.overflow(), &task.messages()))));
+        Ok(())
+    }
+
+    fn choose_model(&self, task: Arc<ChooseModelTask>) -> Result<(), CallbackError> {
+        assert!(task.finish(last(&task.context())));
         Ok(())
     }
 
@@ -310,6 +330,76 @@ async fn the_app_says_what_to_leave_out_of_a_full_context() {
         let first = sent[0]["content"].as_str().unwrap();
         assert!(first.contains("There were many x."), "{first}");
     }
+}
+
+fn other_model(server: &MockLlm) -> FallbackModel {
+    FallbackModel {
+        provider: "openai-compatible".to_owned(),
+        model: "other".to_owned(),
+        api: None,
+        base_url: Some(server.base_url()),
+        key: None,
+        headers: HashMap::new(),
+        credentials: None,
+        settings: None,
+        price: None,
+    }
+}
+
+#[tokio::test]
+async fn another_model_answers_when_the_first_has_failed() {
+    let first = serve(Script::new().hop(Hop::error(503, "Out of order"))).await;
+    let second = serve(Script::new().hop(says("I can."))).await;
+    let mut config = config(&first.base_url());
+    config.retry.attempts = 1;
+    config.fallback.models = vec![other_model(&second)];
+    let agent = Agent::new(config, AgentSetup::default()).unwrap();
+    let turn = one_off(&agent, "run-1");
+    let mut changed = None;
+    loop {
+        let batch = turn.next_batch().await;
+        if batch.is_empty() {
+            break;
+        }
+        for event in batch {
+            if let Event::ModelChanged { model, after, .. } = event {
+                changed = Some((model.model, after));
+            }
+        }
+    }
+    assert_eq!(
+        changed,
+        Some((
+            "other".to_owned(),
+            Some(stepwell_ffi::ErrorKind::ServerError)
+        ))
+    );
+    assert_eq!(turn.finish().await.unwrap().outcome, Outcome::Success);
+}
+
+#[tokio::test]
+async fn the_app_chooses_the_models_of_the_hops() {
+    let here = serve(Script::new()).await;
+    let other = serve(Script::new().hop(says("Yes.")).hop(says("Yes."))).await;
+    let mut config = config(&here.base_url());
+    config.fallback.models = vec![other_model(&other)];
+    let setup = AgentSetup {
+        model_for: Some(Arc::new(Last)),
+        ..AgentSetup::default()
+    };
+    let agent = Agent::new(config.clone(), setup).unwrap();
+    config.fallback.choice = Some(ModelChoice::Host);
+    let refused = Agent::new(config.clone(), AgentSetup::default());
+    assert!(refused.unwrap_err().to_string().contains("`model_for`"));
+    let runner = Arc::new(ByTasks(Backend::default()));
+    let elsewhere = Agent::for_runners(config, AgentSetup::default())
+        .unwrap()
+        .with_runner(runner, RunnerDuties::default(), None);
+    for agent in [agent, elsewhere] {
+        let finished = say(&agent, "Hi").finish().await.unwrap();
+        assert_eq!(finished.outcome, Outcome::Success);
+    }
+    assert!(here.requests().is_empty());
 }
 
 #[test]

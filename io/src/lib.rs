@@ -35,6 +35,7 @@ pub mod http;
 #[cfg(feature = "mcp")]
 pub mod mcp;
 mod model;
+mod model_health;
 mod pending;
 mod run;
 mod spans;
@@ -112,12 +113,15 @@ pub mod message {
 /// The configuration of an agent, and of one turn.
 pub mod config {
     pub use crate::app::instructions::{InstructionsRequest, InstructionsSource};
+    pub use crate::app::model_choice::ModelChooser;
     pub use crate::app::trim::{Trimmed, Trimmer};
     pub use crate::model::ModelError;
+    pub use crate::model_health::ModelHealth;
     pub use stepwell_core::dialect::{Endpoint, GenerationSettings, ToolChoice};
     pub use stepwell_core::run::{
         BackgroundPolicy, ContextGuard, ContextMessage, ContextOverflow, ContextPolicy,
-        DevicePolicy, EmptyAnswerPolicy, LimitPolicy, Limits, NetworkChangePolicy, OfflinePolicy,
+        DevicePolicy, EmptyAnswerPolicy, Fallback, FallbackModel, HopContext, HopModel,
+        LimitPolicy, Limits, ModelChoice, ModelName, NetworkChangePolicy, OfflinePolicy,
         RepeatLimit, RetryPolicy, RunConfig, TextOptions, Timeouts, TurnOptions,
     };
 }

@@ -150,7 +150,13 @@ fn renamed(value: &Value, name: &str) -> Value {
         Value::String(text)
             if matches!(
                 name,
-                "resumption" | "at_limit" | "background" | "encoding" | "moments"
+                "resumption"
+                    | "at_limit"
+                    | "background"
+                    | "encoding"
+                    | "moments"
+                    | "after"
+                    | "choice"
             ) =>
         {
             camel(text).into()

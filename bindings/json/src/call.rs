@@ -11,8 +11,8 @@ use stepwell_core::event::{Message, MessageContent, ResumeEntry};
 use stepwell_core::journal::Digest;
 use stepwell_core::run::{self, Authorization, Decision, EffectId, Input, Refusal, RunMachine};
 use stepwell_core::tool::{ToolFailure, ToolFailureKind, ToolOutput};
-use stepwell_core::{CallKey, MessageId, RunId};
-use stepwell_ffi::{GuardedRun, HookAnswer, Outcome, StateKind};
+use stepwell_core::{CallKey, MessageId, RunId, Timestamp};
+use stepwell_ffi::{GuardedRun, HookAnswer, ModelName, Outcome, StateKind};
 
 /// Defines the inputs, each by its name, in brackets the effect that it answers, its other members, and the core's
 /// input.
@@ -96,6 +96,8 @@ told! {
     ContextTrimmed[effect] { keep: Vec<MessageId>, summary: Option<String> }
         => Input::ContextTrimmed { effect, keep, summary },
     ContextNotTrimmed[effect] { message: String } => Input::ContextNotTrimmed { effect, message },
+    ModelChosen[effect] { model: u32 } => Input::ModelChosen { effect, model },
+    ModelNotChosen[effect] { message: String } => Input::ModelNotChosen { effect, message },
     OutputDecoded[effect] {} => Input::OutputDecoded { effect },
     OutputRefused[effect] { reason: String } => Input::OutputRefused { effect, reason },
     Authorized[effect] { key: Option<String>, #[serde(default)] headers: BTreeMap<String, String> } => {
@@ -116,6 +118,7 @@ told! {
     EnteredForeground[] {} => Input::EnteredForeground,
     NetworkLost[] {} => Input::NetworkLost,
     NetworkAvailable[] {} => Input::NetworkAvailable,
+    ModelResting[] { model: u32, until_ms: u64 } => Input::ModelResting { model, until: Timestamp(until_ms) },
     Dispose[] {} => Input::Dispose,
     Timeout[] {} => Input::Timeout,
 }
@@ -155,13 +158,19 @@ pub(crate) enum Question {
     SharedState {},
     Output {},
     PartialOutput {},
-    PartialArguments { tool_call_id: String },
-    AwaitedResult { tool_call_id: String },
+    PartialArguments {
+        tool_call_id: String,
+    },
+    AwaitedResult {
+        tool_call_id: String,
+    },
     PollTimeout {},
     IsResting {},
     IsDisposed {},
     Usage {},
     Hop {},
+    /// The model that the run asks now.
+    Model {},
     ThreadId {},
     Turn {},
     RunId {},
@@ -216,6 +225,10 @@ impl Question {
             Self::IsDisposed {} => machine.is_disposed().into(),
             Self::Usage {} => json!(machine.usage()),
             Self::Hop {} => machine.hop().into(),
+            Self::Model {} => {
+                let asked = machine.config();
+                json!(asked.map(|config| ModelName::from(run::ModelName::of(&config.endpoint))))
+            }
             Self::ThreadId {} => text(machine.thread_id()),
             Self::Turn {} => text(machine.turn()),
             Self::RunId {} => text(machine.run_id()),

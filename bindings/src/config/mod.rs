@@ -3,6 +3,7 @@
 mod ag_ui;
 mod context;
 mod device;
+mod fallback;
 mod limits;
 mod output;
 mod price;
@@ -12,6 +13,7 @@ mod turn_options;
 pub use ag_ui::{AgUiEncoding, AgUiOptions, ContextEntry, ExtraRules, Verification};
 pub use context::{ContextGuard, ContextPolicy, TextOptions};
 pub use device::{BackgroundPolicy, DevicePolicy, KilledPolicy, NetworkChangePolicy};
+pub use fallback::{Fallback, FallbackModel, ModelChoice};
 pub use limits::{EmptyAnswerPolicy, LimitPolicy, Limits, RepeatLimit, RetryPolicy, Timeouts};
 pub use output::{OutputMode, OutputType};
 pub use price::{LongContextPrice, ModelPrice, model_price};
@@ -21,11 +23,12 @@ pub use turn_options::TurnOptions;
 use crate::error::StepwellError;
 use crate::hook::HookSpec;
 use crate::json_value::JsonValue;
+use fallback::EndpointOptions;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::fmt;
-use stepwell_core::dialect::{self, Secret};
+use stepwell_core::dialect;
 use stepwell_core::run;
 use stepwell_core::tool::ToolRegistry;
 use stepwell_core::{event, provider};
@@ -80,6 +83,10 @@ pub struct RunConfig {
     #[uniffi(default)]
     #[serde(default)]
     pub retry: RetryPolicy,
+    /// The models that are asked when this one has failed, or is not chosen.
+    #[uniffi(default)]
+    #[serde(default)]
+    pub fallback: Fallback,
     /// How long things may take.
     #[uniffi(default)]
     #[serde(default)]
@@ -305,22 +312,18 @@ impl RunConfig {
     /// The provider is unknown, a key is missing, a tool cannot be registered, or a limit of cost is set for a model
     /// without a price.
     pub fn into_core(self) -> Result<run::RunConfig, StepwellError> {
-        let key = self.key.map(Secret::from);
-        let catalog = catalog(self.providers.as_ref())?;
-        let provider = catalog.find(&self.provider)?;
-        let api = self.api.as_deref();
-        // A map has no order; equal configurations should give equal requests.
-        let mut headers = BTreeMap::new();
-        headers.extend(self.headers);
         let credentials = self.credentials.map(Into::into).unwrap_or_default();
-        let base_url = self.base_url.as_deref();
-        let endpoint = match credentials {
-            run::Credentials::Fixed => provider.endpoint(api, &self.model, base_url, key)?,
-            run::Credentials::Host => {
-                provider.endpoint_for_host(api, &self.model, base_url, key)?
-            }
+        let providers = self.providers.as_ref();
+        let endpoint = EndpointOptions {
+            provider: &self.provider,
+            model: &self.model,
+            api: self.api.as_deref(),
+            base_url: self.base_url.as_deref(),
+            key: self.key,
+            headers: self.headers,
+            credentials,
         };
-        let mut endpoint = endpoint.with_headers(headers)?;
+        let mut endpoint = endpoint.endpoint(providers)?;
         if let Some(resumption) = self.resumption {
             endpoint.quirks.resumption = resumption.into();
         }
@@ -332,13 +335,15 @@ impl RunConfig {
         for tool in self.tools {
             tools = tools.register(tool.try_into()?)?;
         }
+        let settings = self
+            .settings
+            .over(&dialect::GenerationSettings::default())?;
         let config = run::RunConfig {
             endpoint,
             tools,
             instructions: self.instructions,
-            settings: self
-                .settings
-                .over(&dialect::GenerationSettings::default())?,
+            fallback: self.fallback.into_core(providers)?,
+            settings,
             limits: self.limits.into_core()?,
             retry: self.retry.into(),
             timeouts: self.timeouts.into(),
@@ -358,6 +363,9 @@ impl RunConfig {
         };
         config.check_price().map_err(|error| {
             StepwellError::configuration(&error, "give `price`, or leave out `max_cost`")
+        })?;
+        config.check_fallback().map_err(|error| {
+            StepwellError::configuration(&error, "leave the agent out of `fallback`")
         })?;
         Ok(config)
     }

@@ -6,7 +6,8 @@ use super::parts::{
 use crate::effect::CallKey;
 use crate::hook::HookMoment;
 use crate::json_value::JsonValue;
-use crate::outcome::Outcome;
+use crate::model_choice::ModelName;
+use crate::outcome::{ErrorKind, Outcome};
 use crate::pending::Pending;
 use crate::time::Duration;
 use serde::Serialize;

@@ -141,6 +141,11 @@ inputs! {
     context_trimmed[effect](keep: Vec<String>; summary: Option<String>) => trimmed(effect, keep, summary);
     /// The app has no way to shorten the conversation: the turn fails.
     context_not_trimmed[effect](message: String) => Input::ContextNotTrimmed { effect, message };
+    /// The app chose the model of the next hop, by its number: 0 is the configuration's own, 1 the first of its fallback. A
+    /// number that no model has is a `Misuse`, and the choice stays open.
+    model_chosen[effect](model: u32) => Input::ModelChosen { effect, model };
+    /// The app could not choose a model: the turn continues with the one that it has.
+    model_not_chosen[effect](message: String) => Input::ModelNotChosen { effect, message };
     /// The app decoded the typed answer, which is accepted.
     output_decoded[effect]() => Input::OutputDecoded { effect };
     /// The app cannot decode the typed answer. The model reads the reason, and is asked again if retries are left.
@@ -182,6 +187,8 @@ inputs! {
     network_lost[]() => Input::NetworkLost;
     /// There is a network, or another one replaced it.
     network_available[]() => Input::NetworkAvailable;
+    /// A model failed in another turn: until then it is asked only if all others have failed too.
+    model_resting[](model: u32, until: Timestamp) => Input::ModelResting { model, until: until.into() };
     /// The app releases the run: the outputs stop the work that the run began, and return what the user typed. The turn
     /// does not end: it can continue elsewhere, by `revive` from the `snapshot`. Each later input is a `Misuse`.
     dispose[]() => Input::Dispose;

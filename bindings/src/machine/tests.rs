@@ -152,6 +152,11 @@ fn tell(run: &RunMachine, input: &Input<'_>) -> Vec<Result<Outputs, StepwellErro
         Input::EnteredForeground => vec![run.entered_foreground(at(1))],
         Input::NetworkLost => vec![run.network_lost(at(1))],
         Input::NetworkAvailable => vec![run.network_available(at(1))],
+        Input::ModelResting { .. } => vec![run.model_resting(1, at(9), at(1))],
+        Input::ModelChosen { .. } => vec![run.model_chosen("choose_model:0", 1, at(1))],
+        Input::ModelNotChosen { .. } => {
+            vec![run.model_not_chosen("choose_model:0", words(), at(1))]
+        }
         Input::ContextTrimmed { .. } => {
             vec![run.context_trimmed("trim:0", Vec::new(), at(1), None)]
         }

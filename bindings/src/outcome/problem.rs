@@ -3,7 +3,7 @@
 use super::Outcome;
 #[cfg(feature = "agent")]
 use crate::turn::Finished;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use stepwell_core::run;
 use stepwell_mirror::mirror;
 
@@ -18,9 +18,9 @@ mirror! {
         retryable: bool = is_retryable,
     }
 
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, uniffi::Enum)]
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, uniffi::Enum)]
     #[serde(rename_all = "camelCase")]
-    #[mirror(stepwell_core::run::ErrorKind)]
+    #[mirror(stepwell_core::run::ErrorKind, both)]
     pub enum ErrorKind;
 }
 

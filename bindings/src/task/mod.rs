@@ -12,6 +12,7 @@ use crate::hook::HookTask;
 use crate::instructions::InstructionsRequest;
 use crate::json_value::JsonValue;
 use crate::machine::parse_parts;
+use crate::model_choice::HopContext;
 use crate::question::{Question, UserAnswer};
 use crate::run_source::NewRun;
 use crate::tool::Decision;
@@ -40,6 +41,8 @@ pub trait TaskRunner: Send + Sync {
     fn create_run(&self, task: Arc<CreateRunTask>) -> Result<(), CallbackError>;
     /// Shortens a conversation, for an agent whose configuration asks for it.
     fn trim_context(&self, task: Arc<TrimContextTask>) -> Result<(), CallbackError>;
+    /// Chooses the model of a hop, for an agent whose configuration asks for it.
+    fn choose_model(&self, task: Arc<ChooseModelTask>) -> Result<(), CallbackError>;
     /// Decodes a typed answer, for an agent whose configuration asks for it.
     fn decode_output(&self, task: Arc<DecodeOutputTask>) -> Result<(), CallbackError>;
     /// Gets the key and the headers of a request, for an agent whose configuration asks for them.
@@ -254,6 +257,32 @@ impl TrimContextTask {
     /// wanted.
     pub fn finish(&self, trimmed: Option<Trimmed>) -> bool {
         self.reply.give(trimmed)
+    }
+}
+
+/// A hop whose model should be chosen. A task that is dropped without an answer leaves the model as it is.
+#[derive(Debug, uniffi::Object)]
+pub struct ChooseModelTask {
+    id: u64,
+    context: HopContext,
+    reply: Reply<u32>,
+}
+
+#[uniffi::export]
+impl ChooseModelTask {
+    /// Returns the id of the task in this process.
+    pub fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// Returns what the choice depends on.
+    pub fn context(&self) -> HopContext {
+        self.context.clone()
+    }
+
+    /// Takes the number of the model. Returns whether it was still wanted.
+    pub fn finish(&self, model: u32) -> bool {
+        self.reply.give(model)
     }
 }
 

@@ -1,12 +1,14 @@
 //! The driver's ports, each of which hands the app a task and waits for its answer.
 
 use super::{
-    ApprovalTask, CreateRunTask, CredentialsTask, DecodeOutputTask, InstructionsTask, QuestionTask,
-    Reply, StopOnDrop, TaskRunner, ToolTask, TrimContextTask, next_id,
+    ApprovalTask, ChooseModelTask, CreateRunTask, CredentialsTask, DecodeOutputTask,
+    InstructionsTask, QuestionTask, Reply, StopOnDrop, TaskRunner, ToolTask, TrimContextTask,
+    next_id,
 };
 use crate::error::CallbackError;
 use crate::hook::HookTask;
 use crate::json_value::JsonValue;
+use crate::model_choice::chosen;
 use crate::output::taken;
 use crate::tool::{core_answer, could_not_ask, not_asked};
 use crate::tool_context::ToolContext;
@@ -156,6 +158,20 @@ impl stepwell_io::config::Trimmer for Runner {
                 }))
             };
             kept(answered(runner, "nothing was left out", begin).await)
+        }
+        .boxed()
+    }
+}
+
+impl stepwell_io::config::ModelChooser for Runner {
+    fn choose(&self, context: run::HopContext) -> BoxFuture<'static, u32> {
+        let runner = Arc::clone(&self.0);
+        async move {
+            let context = context.into();
+            let begin = |runner: &dyn TaskRunner, id, reply| {
+                runner.choose_model(Arc::new(ChooseModelTask { id, context, reply }))
+            };
+            chosen(answered(runner, "no model was chosen", begin).await)
         }
         .boxed()
     }

@@ -7,6 +7,7 @@
 //!                │                 ▼
 //!                └── continue ── ExecutingTools
 //! Opening, Streaming ─ transient failure, nothing consumed or to be resumed ▶ Waiting ─ wake ▶ Opening
+//! Opening, Streaming ─ the model failed, and another one is asked ▶ Opening
 //! Streaming ─ another network, nothing consumed or to be resumed ▶ Opening
 //! Streaming ─ hooks look at the answer ▶ Reviewing ─ the hooks accept it ▶ as from Streaming
 //! Streaming ─ a typed answer that the host decodes ▶ Decoding ─ decoded or refused ▶ Completed, Opening, ExecutingTools
@@ -42,14 +43,14 @@ pub use protocol::{
     AnswerText, Attached, Authorization, BackgroundPolicy, Block, BlockContent, CORRECTION, CUT,
     ContextGuard, ContextMessage, ContextOverflow, ContextPolicy, Credentials, Deadline, Decision,
     DevicePolicy, Durability, EdgeRow, Effect, EffectId, EffectStage, EmptyAnswerPolicy, ErrorKind,
-    Failure, HookAnswer, HookMoment, HookPlace, HookSpec, HookSubject, HookedAnswer, HookedRequest,
-    HookedResult, Incomplete, Input, KilledPolicy, LimitPolicy, Limits, Misuse,
-    NetworkChangePolicy, OfflinePolicy, Outcome, Output, ParseEffectIdError,
-    PartialArgumentsUpdate, PartialOutputUpdate, PartialTooLarge, Pending, PendingKind, Problem,
-    Question, QuestionError, REFUSED, Refusal, RepeatLimit, ResumeError, RetryPolicy, RunConfig,
-    RunEvent, RunIds, Start, StateKind, SteeringRefusal, TextOptions, Timeouts, TimerKey,
-    ToolCallUpdate, ToolInvocation, ToolPartialResult, ToolProgress, TurnLimit, TurnOptions,
-    TurnStatus, UserAnswer, cut_messages,
+    Failure, Fallback, FallbackError, FallbackModel, HookAnswer, HookMoment, HookPlace, HookSpec,
+    HookSubject, HookedAnswer, HookedRequest, HookedResult, HopContext, HopModel, Incomplete,
+    Input, KilledPolicy, LimitPolicy, Limits, Misuse, ModelChoice, ModelName, NetworkChangePolicy,
+    OfflinePolicy, Outcome, Output, ParseEffectIdError, PartialArgumentsUpdate,
+    PartialOutputUpdate, PartialTooLarge, Pending, PendingKind, Problem, Question, QuestionError,
+    REFUSED, Refusal, RepeatLimit, ResumeError, RetryPolicy, RunConfig, RunEvent, RunIds, Start,
+    StateKind, SteeringRefusal, TextOptions, Timeouts, TimerKey, ToolCallUpdate, ToolInvocation,
+    ToolPartialResult, ToolProgress, TurnLimit, TurnOptions, TurnStatus, UserAnswer, cut_messages,
 };
 pub(crate) use protocol::{NEARLY_FULL, PendingCall, is_correction, is_cut};
 pub use states::active::Active;
@@ -58,6 +59,7 @@ pub use states::decoding::Judged;
 pub use states::device::Reconnected;
 pub use states::dispose::Disposed;
 pub use states::executing_tools::Settled;
+pub use states::fall_back::Prepared;
 pub use states::idle::Started;
 pub use states::interrupted::Resumed;
 pub use states::opening::{Opened, Refused, Shown};

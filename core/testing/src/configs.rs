@@ -9,8 +9,8 @@ use stepwell_core::dialect::{Dialect, Resumption};
 use stepwell_core::provider::ModelPrice;
 use stepwell_core::run::{
     BackgroundPolicy, ContextGuard, ContextPolicy, Credentials, DevicePolicy, Durability,
-    HookMoment, HookSpec, KilledPolicy, LimitPolicy, NetworkChangePolicy, OfflinePolicy, RunConfig,
-    RunIds, TextOptions,
+    ErrorKind, Fallback, FallbackModel, HookMoment, HookSpec, KilledPolicy, LimitPolicy,
+    ModelChoice, NetworkChangePolicy, OfflinePolicy, RunConfig, RunIds, TextOptions,
 };
 use stepwell_core::tool::{OutputMode, OutputType, Tool};
 
@@ -28,10 +28,11 @@ pub struct Setting {
     context: u8,
     output: u8,
     has_hooks: bool,
+    models: u8,
 }
 
 /// Configurations with three tools: `work`, `look`, which is idempotent, and `ask`, which the user must allow. They speak
-/// AG-UI or OpenAI's chat, with and without a store, hooks, typed answers, limits and all policies.
+/// AG-UI or OpenAI's chat, with and without a store, hooks, typed answers, other models, limits and all policies.
 pub fn settings() -> impl Strategy<Value = Setting> {
     // Options that add steps, or end a run early, are rare, so that runs get far.
     let flags = (
@@ -43,8 +44,8 @@ pub fn settings() -> impl Strategy<Value = Setting> {
         any::<bool>(),
         prop::bool::weighted(0.2),
     );
-    let numbers = (0..3u8, any::<u8>(), any::<u8>(), any::<u8>());
-    (flags, numbers).prop_map(|(flags, (limits, device, context, output))| {
+    let numbers = (0..3u8, any::<u8>(), any::<u8>(), any::<u8>(), any::<u8>());
+    (flags, numbers).prop_map(|(flags, (limits, device, context, output, models))| {
         let (
             is_agent,
             has_store,
@@ -70,6 +71,7 @@ pub fn settings() -> impl Strategy<Value = Setting> {
             context,
             output,
             has_hooks,
+            models,
         }
     })
 }
@@ -180,14 +182,44 @@ impl Setting {
                 .decoded_by_host(self.output.is_multiple_of(2));
             config.output = Some(output);
         }
+        if self.dialect != Dialect::AgUi && self.models.is_multiple_of(4) {
+            config.fallback = self.fallback();
+        }
         // With a price, the checks on the usage also apply to the cost.
-        config.endpoint.quirks.price = Some(ModelPrice::new(
-            Usd::from_nanos(7),
-            Usd::from_nanos(1_000_000),
-        ));
+        let price = ModelPrice::new(Usd::from_nanos(7), Usd::from_nanos(1_000_000));
+        config.endpoint.quirks.price = Some(price);
+        for other in &mut config.fallback.models {
+            other.endpoint.quirks.price = Some(price);
+        }
         let is_poor = self.context / 4 % 4 == 3 && self.limits == 0;
         config.limits.max_cost = is_poor.then_some(Usd::from_nanos(9));
         config.timeouts.turn = self.has_turn_timeout.then_some(Duration::from_secs(600));
         config
+    }
+
+    /// Two other models, of which one speaks another dialect.
+    fn fallback(self) -> Fallback {
+        let models = [Dialect::Anthropic, self.dialect].map(|dialect| {
+            let mut other = FallbackModel::from(config(dialect).endpoint);
+            "other".clone_into(&mut other.endpoint.model);
+            if self.gives_keys {
+                other.credentials = Credentials::Host;
+            }
+            other
+        });
+        let mut fallback = Fallback {
+            models: models.into(),
+            after_text: (self.models / 4).is_multiple_of(2),
+            choice: if (self.models / 8).is_multiple_of(4) {
+                ModelChoice::Host
+            } else {
+                ModelChoice::InOrder
+            },
+            ..Fallback::default()
+        };
+        if (self.models / 32).is_multiple_of(2) {
+            fallback.after = ErrorKind::ALL.to_vec();
+        }
+        fallback
     }
 }

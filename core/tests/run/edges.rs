@@ -3,15 +3,15 @@
 use crate::durability::stored;
 use crate::interrupts::{answer, asks};
 use crate::limits::greedy;
-use crate::world::{Reply, ToolReply, World, offer};
+use crate::world::{Ending, Reply, ToolReply, World, offer};
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::time::Duration;
 use stepwell_core::dialect::Dialect;
 use stepwell_core::event::{AssistantMessage, Message};
 use stepwell_core::run::{
-    EDGES, HookMoment, HookSpec, Input, LimitPolicy, NetworkChangePolicy, StateKind, statechart,
-    statechart_mermaid,
+    EDGES, ErrorKind, HookMoment, HookSpec, Input, LimitPolicy, NetworkChangePolicy, StateKind,
+    statechart, statechart_mermaid,
 };
 use stepwell_core::tool::{OutputMode, OutputType, Tool};
 use stepwell_testing::reply::{Part, call, text};
@@ -233,6 +233,39 @@ fn lives() -> Vec<World> {
     let mut silent = hooked(working()).streams([text("x")]);
     silent.hooks.push_back(Box::new(|_| None));
     life(silent, Reviewing, go_on);
+    // Another model takes over.
+    let two = || {
+        let mut config = crate::fallback::three();
+        config.fallback.after = vec![ErrorKind::Connection];
+        config
+    };
+    life(
+        World::new(two())
+            .reply(Reply::Unreachable)
+            .streams([text("x")]),
+        Opening,
+        go_on,
+    );
+    life(
+        World::new(two())
+            .reply(Reply::Broken(vec![Part::Cut]))
+            .streams([text("x")]),
+        Streaming,
+        go_on,
+    );
+    let mut looked_at = two();
+    looked_at.fallback.after = vec![ErrorKind::ContentFilter];
+    looked_at.fallback.after_text = true;
+    looked_at.hooks = vec![HookSpec::new("look", [HookMoment::AfterAnswer])];
+    let filtered = r#"{"choices":[{"delta":{"content":"x"},"finish_reason":"content_filter"}]}"#;
+    let filtered = format!("data: {filtered}\n\ndata: [DONE]\n\n").into_bytes();
+    life(
+        World::new(looked_at)
+            .reply(Reply::Bytes(filtered, Ending::Complete))
+            .streams([text("x")]),
+        Reviewing,
+        go_on,
+    );
     let mut idle = crate::world::chat();
     idle.cancel();
     lives.push(idle);

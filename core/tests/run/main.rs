@@ -28,6 +28,7 @@ mod durability;
 mod edges;
 mod empty_answer;
 mod failures;
+mod fallback;
 mod hooks;
 mod ids_and_outputs;
 mod incomplete;

@@ -118,6 +118,7 @@ impl Calm {
                     authorization,
                 });
             }
+            EffectId::ChooseModel { .. } => self.feed(Input::ModelChosen { effect, model: 0 }),
             EffectId::Trim { .. } => {
                 let message = "all of it counts".to_owned();
                 self.feed(Input::ContextNotTrimmed { effect, message });

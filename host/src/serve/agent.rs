@@ -11,6 +11,7 @@ use stepwell_serve::parts::TurnAgent;
 pub(super) fn agent(backend: &Backend, metrics: &Metrics) -> TurnAgent {
     let metrics = metrics.clone();
     let agent = Agent::builder(backend.endpoint.clone())
+        .fallback(backend.fallback.iter().cloned())
         .client(backend.client.clone())
         .observer(move |_: &RunId| metrics.turn())
         .trace_content(traces_content())

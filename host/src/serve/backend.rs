@@ -16,6 +16,8 @@ pub(crate) struct Backend {
     pub(crate) endpoint: Endpoint,
     /// The models that a turn may ask for in its place.
     pub(crate) offered: Vec<Endpoint>,
+    /// The models that are asked when the one of a turn has failed.
+    pub(crate) fallback: Vec<Endpoint>,
     /// The instructions of the model.
     pub(crate) instructions: Option<String>,
     /// The limits of a turn.

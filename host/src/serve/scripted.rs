@@ -56,6 +56,7 @@ async fn play(
     let backend = Backend {
         endpoint,
         offered: Vec::new(),
+        fallback: Vec::new(),
         instructions: None,
         limits: Limits::default(),
         tools,

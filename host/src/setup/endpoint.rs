@@ -3,6 +3,34 @@ use stepwell_core::dialect::{Endpoint, Secret};
 use stepwell_core::provider::EndpointError;
 use stepwell_demo::{Failure, Format};
 
+/// Returns the endpoints of the models that are asked when the one of the settings has failed.
+pub(crate) fn fallback(settings: &ModelSettings) -> Result<Vec<Endpoint>, Failure> {
+    named(settings, &settings.fallback)
+}
+
+/// Returns the endpoints of models that are named as PROVIDER/MODEL, besides the one of the settings.
+pub(crate) fn named(settings: &ModelSettings, names: &[String]) -> Result<Vec<Endpoint>, Failure> {
+    let endpoints = names.iter().map(|name| {
+        let (provider, model) = name
+            .split_once('/')
+            .filter(|(provider, model)| !provider.is_empty() && !model.is_empty())
+            .ok_or_else(|| {
+                Failure::usage(format!("`{name}` is no model: write it as PROVIDER/MODEL"))
+            })?;
+        let mut other = ModelSettings {
+            model: Some(model.to_owned()),
+            ..settings.clone()
+        };
+        if settings.provider.as_deref() != Some(provider) {
+            other.provider = Some(provider.to_owned());
+            // Both values belong to the provider of the settings.
+            (other.api, other.base_url) = (None, None);
+        }
+        endpoint(&other)
+    });
+    endpoints.filter_map(Result::transpose).collect()
+}
+
 /// Returns the endpoint that the settings name; `None` if they name no provider. The key comes from the environment.
 pub(crate) fn endpoint(settings: &ModelSettings) -> Result<Option<Endpoint>, Failure> {
     let Some(provider) = settings.provider.clone() else {

@@ -5,5 +5,5 @@ pub(crate) mod mcp;
 mod providers;
 pub(crate) mod store;
 
-pub(crate) use endpoint::endpoint;
+pub(crate) use endpoint::{endpoint, fallback, named};
 pub(crate) use providers::add_providers;

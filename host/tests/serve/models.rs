@@ -34,6 +34,31 @@ async fn a_turn_is_answered_by_the_model_that_it_asks_for() {
 }
 
 #[tokio::test]
+async fn another_model_answers_when_one_has_failed() {
+    let out_of_order = || Hop::error(503, "Out of order");
+    let script = (0..4).fold(Script::new(), |script, _| script.hop(out_of_order()));
+    let script = script.hop(Hop::new().text("I can."));
+    let model = MockLlm::start(script).await.expect("a model");
+    let arguments = ["--fallback", "openai-compatible/spare"];
+    let server = Server::before(&model, &arguments);
+    let body = json!({ "turnId": "r", "message": "Hello" });
+    let begun = server.call("POST", "/threads/t/turns", Some(body)).await;
+    assert_eq!(begun.status(), 201);
+    let events = events(server.follow("t", "r", None).await).await;
+    let changed = events.iter().find(|event| event["name"] == "model_changed");
+    let changed = &changed.expect("it is told")["value"];
+    assert_eq!(
+        *changed,
+        json!({ "model": "spare", "previous": "m", "after": "serverError" })
+    );
+    let said = events.iter().find(|event| event["delta"].is_string());
+    assert_eq!(said.expect("an answer")["delta"], "I can.");
+    let asked = model.requests();
+    let asked: Vec<_> = asked.iter().map(|request| &request.body["model"]).collect();
+    assert_eq!(asked, ["m", "m", "m", "m", "spare"]);
+}
+
+#[tokio::test]
 async fn a_model_that_is_not_offered_is_refused() {
     let server = Server::start(&[]);
     let body = json!({ "message": "Hello", "model": "openai/gpt" });

@@ -313,6 +313,7 @@ impl World {
         let backend = Backend {
             endpoint: endpoint(config.provider),
             offered: Vec::new(),
+            fallback: Vec::new(),
             instructions: None,
             limits: RunLimits {
                 max_tool_rounds: config.rounds,

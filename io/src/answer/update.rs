@@ -2,8 +2,8 @@
 
 use stepwell_core::event::{Event, Interrupt, Message};
 use stepwell_core::run::{
-    HookMoment, PartialArgumentsUpdate, PartialOutputUpdate, Pending, RunEvent, SteeringRefusal,
-    ToolCallUpdate, ToolPartialResult, ToolProgress,
+    ErrorKind, HookMoment, ModelName, PartialArgumentsUpdate, PartialOutputUpdate, Pending,
+    RunEvent, SteeringRefusal, ToolCallUpdate, ToolPartialResult, ToolProgress,
 };
 use stepwell_core::{MessageId, RunId, ThreadId, ToolCallId};
 
@@ -76,6 +76,19 @@ pub enum Update {
         delay_ms: u64,
         /// The reason.
         reason: String,
+    },
+    /// Another model is asked from here on.
+    ModelChanged {
+        /// The hop.
+        hop: u32,
+        /// The model that is asked now.
+        model: ModelName,
+        /// The model before.
+        previous: ModelName,
+        /// The kind of failure of the model before; absent if the app chose the model, or the model before rests.
+        after: Option<ErrorKind>,
+        /// The description of that failure.
+        reason: Option<String>,
     },
     /// There is no network: the next request waits for it.
     WaitingForNetwork {
@@ -179,6 +192,19 @@ impl Update {
             } => Self::Retrying {
                 attempt,
                 delay_ms,
+                reason,
+            },
+            RunEvent::ModelChanged {
+                hop,
+                model,
+                previous,
+                after,
+                reason,
+            } => Self::ModelChanged {
+                hop,
+                model,
+                previous,
+                after,
                 reason,
             },
             RunEvent::WaitingForNetwork { up_to_ms } => Self::WaitingForNetwork { up_to_ms },

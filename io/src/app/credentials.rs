@@ -5,7 +5,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use std::fmt::Display;
 use std::sync::Arc;
-use stepwell_core::run::{Authorization, EffectId, Input};
+use stepwell_core::run::{Authorization, EffectId, Input, ModelName};
 use stepwell_core::{RunId, ThreadId};
 
 /// The request that needs credentials.
@@ -16,6 +16,8 @@ pub struct CredentialRequest {
     pub thread_id: ThreadId,
     /// The turn: the run id of its first hop.
     pub turn: RunId,
+    /// The model that is asked.
+    pub model: ModelName,
     /// The provider has refused the last credentials with a 401: new ones are needed, not those in a cache.
     pub rejected: bool,
 }

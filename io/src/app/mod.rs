@@ -8,6 +8,7 @@ pub(crate) mod hooks;
 pub(crate) mod instructions;
 pub(crate) mod journal;
 pub mod media;
+pub(crate) mod model_choice;
 pub(crate) mod observer;
 pub(crate) mod output;
 pub(crate) mod run_source;

@@ -3,6 +3,7 @@ use crate::app::credentials::CredentialSource;
 use crate::app::hooks::HookHandler;
 use crate::app::instructions::InstructionsSource;
 use crate::app::journal::JournalSink;
+use crate::app::model_choice::ModelChooser;
 use crate::app::observer::MakeObserver;
 use crate::app::output::OutputDecoder;
 use crate::app::run_source::RunSource;
@@ -11,6 +12,7 @@ use crate::app::tools::fault::OnToolError;
 use crate::app::tools::handler::Handlers;
 use crate::app::trim::Trimmer;
 use crate::http::HttpClient;
+use crate::model_health::ModelHealth;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
@@ -28,6 +30,8 @@ pub(crate) struct Setup {
     pub(crate) deps: Option<Deps>,
     pub(crate) run_source: Option<Arc<dyn RunSource>>,
     pub(crate) trimmer: Option<Arc<dyn Trimmer>>,
+    pub(crate) chooser: Option<Arc<dyn ModelChooser>>,
+    pub(crate) health: ModelHealth,
     pub(crate) decoder: Option<Arc<dyn OutputDecoder>>,
     pub(crate) credentials: Option<Arc<dyn CredentialSource>>,
     pub(crate) hooks: HookHandlers,

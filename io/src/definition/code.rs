@@ -5,6 +5,7 @@ use crate::app::approver::Approver;
 use crate::app::credentials::CredentialSource;
 use crate::app::hooks::HookHandler;
 use crate::app::instructions::InstructionsSource;
+use crate::app::model_choice::ModelChooser;
 use crate::app::output::OutputDecoder;
 use crate::app::run_source::RunSource;
 use crate::app::setup::Setup;
@@ -37,6 +38,8 @@ pub struct TurnCode {
     /// Shortens a conversation that does not fit the model's context, where
     /// [`ContextPolicy::Trim`](stepwell_core::run::ContextPolicy::Trim) says so.
     pub trimmer: Option<Arc<dyn Trimmer>>,
+    /// Chooses the model of each hop, where [`ModelChoice::Host`](stepwell_core::run::ModelChoice::Host) says so.
+    pub chooser: Option<Arc<dyn ModelChooser>>,
     /// Decodes the typed answer, where
     /// [`OutputType::decoded_by_host`](stepwell_core::tool::OutputType::decoded_by_host) says so.
     pub decoder: Option<Arc<dyn OutputDecoder>>,
@@ -77,6 +80,9 @@ impl TurnCode {
         }
         if let Some(trimmer) = &self.trimmer {
             setup.trimmer = Some(Arc::clone(trimmer));
+        }
+        if let Some(chooser) = &self.chooser {
+            setup.chooser = Some(Arc::clone(chooser));
         }
         if let Some(decoder) = &self.decoder {
             setup.decoder = Some(Arc::clone(decoder));

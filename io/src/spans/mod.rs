@@ -46,7 +46,9 @@ pub(crate) fn turn(endpoint: &Endpoint, thread_id: &str, run_id: &str) -> Span {
 }
 
 pub(crate) fn hop(setup: &Setup, machine: &RunMachine, hop: u32, attempt: u32) -> Span {
-    let endpoint = &setup.config.endpoint;
+    // The model that is asked may be another one than the agent's own.
+    let config = machine.config().unwrap_or(&setup.config);
+    let endpoint = &config.endpoint;
     let span = info_span!(
         "chat",
         { name::NAME } = format!("chat {}", endpoint.model).trim_end(),
@@ -84,11 +86,12 @@ pub(crate) fn hop(setup: &Setup, machine: &RunMachine, hop: u32, attempt: u32) -
 }
 
 fn record_request(span: &Span, setup: &Setup, machine: &RunMachine) {
-    let endpoint = &setup.config.endpoint;
+    let config = machine.config().unwrap_or(&setup.config);
+    let endpoint = &config.endpoint;
     if let Some(thread) = machine.thread_id() {
         span.record(name::CONVERSATION, field::display(thread));
     }
-    let settings = &setup.config.settings;
+    let settings = &config.settings;
     if let Some(most) = settings.max_output_tokens {
         span.record(name::REQUEST_MAX_TOKENS, i64::from(most));
     }
@@ -271,7 +274,8 @@ impl HopSpan {
                 .map(|cost| cost.saturating_sub(before.cost.unwrap_or_default())),
             ..TokenUsage::default()
         };
-        record_usage(span, &setup.config.endpoint, &usage);
+        let config = machine.config().unwrap_or(&setup.config);
+        record_usage(span, &config.endpoint, &usage);
         if let Some(id) = &self.id {
             span.record(name::RESPONSE_ID, id);
         }

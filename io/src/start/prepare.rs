@@ -306,10 +306,12 @@ impl Preparation<'_> {
         let thread_id = &self.runner.thread.key.thread;
         let journal = setup.journal.as_ref();
         let mut run = JournaledRun::new(&setup.config, thread_id, history, journal, &start.run_id);
-        // The device comes before the first request: there may be no network.
-        for news in self.device.inputs_since(DeviceState::default()) {
+        // The device comes before the first request: there may be no network. So does the health of the models.
+        let health = setup.health.inputs(&setup.config, self.clock);
+        let device = self.device.inputs_since(DeviceState::default());
+        for news in device.into_iter().chain(health) {
             if let Err(misuse) = run.handle(news, self.clock.now()) {
-                tracing::error!(target: "stepwell", %misuse, "the machine refused to hear of the device");
+                tracing::error!(target: "stepwell", %misuse, "the machine refused to hear of the device or of its models");
             }
             // No effect is under way yet: there are no outputs to handle.
             while run.poll_output().is_some() {}

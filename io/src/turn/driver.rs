@@ -172,9 +172,12 @@ impl Driver {
         while let Some(output) = self.run.poll_output() {
             match output {
                 Output::Event(RunEvent::Completed(outcome)) => {
-                    self.observe(&RunEvent::Completed(self.fault.or(&outcome)));
+                    let event = RunEvent::Completed(self.fault.or(&outcome));
+                    self.note_health(&event);
+                    self.observe(&event);
                 }
                 Output::Event(event) => {
+                    self.note_health(&event);
                     self.observe(&event);
                     if let RunEvent::HopStarted { .. } = event
                         && !self.owner.begin_hop()
@@ -201,6 +204,14 @@ impl Driver {
                 // The caller may wait no more.
                 let _ = waiting.send(snapshot.clone());
             }
+        }
+    }
+
+    fn note_health(&self, event: &RunEvent) {
+        if let Some(asked) = self.run.machine.config() {
+            self.setup
+                .health
+                .note(event, &self.setup.config, &asked.endpoint);
         }
     }
 

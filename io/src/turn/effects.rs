@@ -8,7 +8,7 @@ use crate::app::tools::context::{PendingQuestions, ToolContext, TurnLink};
 use crate::app::tools::fault::{Fault, OnToolError};
 use crate::app::tools::handler::{self, FailedCall, ToolAnswer};
 use crate::app::tools::notes::ToolNotes;
-use crate::app::{answerer, approver, hooks, output, trim};
+use crate::app::{answerer, approver, hooks, model_choice, output, trim};
 use crate::base::lock;
 use crate::durable::Writer;
 use crate::spans::{self, HopSpan};
@@ -17,7 +17,7 @@ use std::future::ready;
 use std::sync::Arc;
 use stepwell_core::dialect::HttpRequest;
 use stepwell_core::run::{
-    ContextOverflow, Effect, EffectId, Input, Question, RunMachine, ToolInvocation,
+    ContextOverflow, Effect, EffectId, Input, ModelName, Question, RunMachine, ToolInvocation,
 };
 use stepwell_core::tool::{ToolFailure, ToolFailureKind, ToolResult};
 use tokio::runtime::Handle;
@@ -127,6 +127,9 @@ impl Effects {
             }
             effect @ Effect::Persist { .. } => self.persist(id, effect),
             Effect::TrimContext { overflow } => self.trim_context(id, overflow, machine),
+            Effect::ChooseModel { context } => {
+                self.spawn(model_choice::choose(setup.chooser.clone(), id, context))
+            }
             Effect::DecodeOutput { value } => {
                 self.spawn(output::decode(setup.decoder.clone(), id, value))
             }
@@ -134,6 +137,10 @@ impl Effects {
                 let request = CredentialRequest {
                     thread_id: machine.thread_id().cloned().unwrap_or_default(),
                     turn: machine.turn().cloned().unwrap_or_default(),
+                    model: machine
+                        .config()
+                        .map(|config| ModelName::of(&config.endpoint))
+                        .unwrap_or_default(),
                     rejected,
                 };
                 let source = setup.credentials.clone();

@@ -6,6 +6,7 @@ mod cohere_and_mistral;
 mod context;
 mod dialects;
 mod failures;
+mod fallback;
 mod guide;
 mod hooks;
 mod journal;

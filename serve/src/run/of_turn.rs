@@ -118,7 +118,7 @@ impl Telling<'_> {
             self.say(event);
         }
         let finished = turn.finish().await;
-        (Ending::of(&finished.outcome, None, None), finished.usage)
+        (Ending::of(&finished.outcome, None, &[]), finished.usage)
     }
 
     fn say(&mut self, event: RunEvent) {

@@ -20,6 +20,7 @@ pub struct TurnAgent {
     shares_state: AgentBuilder,
     tools: ToolRegistry,
     endpoint: Endpoint,
+    other_endpoints: Vec<Endpoint>,
 }
 
 /// Why a client's tools cannot be offered in a stored turn.
@@ -50,6 +51,7 @@ impl TurnAgent {
         Self {
             shares_state,
             endpoint: base.endpoint().clone(),
+            other_endpoints: base.other_endpoints().cloned().collect(),
             tools,
             base,
         }
@@ -87,6 +89,11 @@ impl TurnAgent {
     #[must_use]
     pub fn endpoint(&self) -> &Endpoint {
         &self.endpoint
+    }
+
+    /// The endpoints of the models that are asked when that one has failed.
+    pub(crate) fn other_endpoints(&self) -> &[Endpoint] {
+        &self.other_endpoints
     }
 
     /// Checks a client's tools, and returns what a turn's agent is built from that offers them too.

@@ -72,11 +72,13 @@ impl Ending {
 
     /// Returns the end of a run with this outcome. Errors between the server and its model are for the server's log:
     /// addresses, keys and error pages are not the client's business.
-    pub fn of(outcome: &Outcome, stopped: Option<Stop>, endpoint: Option<&Endpoint>) -> Self {
-        // Without the endpoint the key is not known, and so cannot be removed from the message; the app has the outcome
+    pub fn of(outcome: &Outcome, stopped: Option<Stop>, models: &[Endpoint]) -> Self {
+        // Without the endpoints the keys are not known, and so cannot be removed from the message; the app has the outcome
         // then.
-        if let (Outcome::Failed { failure }, Some(endpoint)) = (outcome, endpoint) {
-            let reason = without_key(failure.to_string(), endpoint);
+        if let Outcome::Failed { failure } = outcome
+            && !models.is_empty()
+        {
+            let reason = models.iter().fold(failure.to_string(), without_key);
             tracing::warn!(target: "stepwell", reason, "a run failed");
         }
         match outcome {
@@ -225,7 +227,7 @@ mod tests {
     }
 
     fn ending(failure: Failure) -> (String, String) {
-        match Ending::of(&Outcome::Failed { failure }, None, Some(&endpoint())) {
+        match Ending::of(&Outcome::Failed { failure }, None, &[endpoint()]) {
             Ending::Failed { code, message } => (code, message),
             finished => panic!("{finished:?}"),
         }
@@ -266,7 +268,7 @@ mod tests {
     fn a_limit_that_was_reached_is_no_error() {
         let limit = || TurnLimit::MaxToolRounds { max: 1 };
         let outcome = Outcome::LimitReached { limit: limit() };
-        let ending = Ending::of(&outcome, None, Some(&endpoint()));
+        let ending = Ending::of(&outcome, None, &[endpoint()]);
         let notice = serde_json::to_value(ending.notice()).expect("JSON");
         assert_eq!(notice["name"], LIMIT_REACHED);
         assert_eq!(notice["value"]["code"], "max_tool_rounds");
@@ -277,7 +279,7 @@ mod tests {
         assert_eq!(end["metadata"], json!({"stopReason": "max_tool_rounds"}));
 
         let failure = Failure::LimitReached { limit: limit() };
-        let ending = Ending::of(&Outcome::Failed { failure }, None, Some(&endpoint()));
+        let ending = Ending::of(&Outcome::Failed { failure }, None, &[endpoint()]);
         assert!(ending.notice().is_none());
         let end = ending.event(&RunAgentInput::default(), None);
         assert_eq!(end.kind(), "RUN_ERROR");
@@ -286,7 +288,7 @@ mod tests {
     #[test]
     fn an_answer_that_is_not_whole_is_finished_with_its_reason() {
         let reason = Incomplete::Length;
-        let ending = Ending::of(&Outcome::Incomplete { reason }, None, Some(&endpoint()));
+        let ending = Ending::of(&Outcome::Incomplete { reason }, None, &[endpoint()]);
         let notice = serde_json::to_value(ending.notice()).expect("JSON");
         assert_eq!(notice["name"], ANSWER_INCOMPLETE);
         assert_eq!(notice["value"]["code"], "length");

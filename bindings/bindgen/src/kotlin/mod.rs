@@ -29,8 +29,9 @@ const STYLE: Style = Style {
 /// The length of a line, in columns.
 const WIDTH: usize = 120;
 
-/// The options that belong to the class `Model`.
-const OF_MODEL: [&str; 7] = [
+/// The options that belong to the class `Model`, and what a builder makes of models.
+const OF_MODEL: [&str; 8] = [
+    "fallback",
     "provider",
     "model",
     "api",

@@ -15,7 +15,7 @@ const RENAMED: [(&str, &str); 7] = [
 ];
 
 /// The declarations that the hand-written sources use and an app does not, besides the generator's own.
-const INTERNAL: [&str; 26] = [
+const INTERNAL: [&str; 27] = [
     "AgentHook",
     "AgentInterface",
     "AgentSetup",
@@ -32,6 +32,7 @@ const INTERNAL: [&str; 26] = [
     "InstructionsSource",
     "InternalException",
     "JournalSink",
+    "ModelChooser",
     "NoHandle",
     "OutputDecoder",
     "RunSource",

@@ -27,8 +27,8 @@ const STYLE: Style = Style {
 /// The length of a line, in columns.
 const WIDTH: usize = 120;
 
-/// The options that the model has, or that are before the others.
-const NOT_AMONG_OTHERS: [&str; 8] = [
+/// The options that the model has, that are before the others, or that are several of the initializer's.
+const NOT_AMONG_OTHERS: [&str; 9] = [
     "provider",
     "model",
     "api",
@@ -37,6 +37,7 @@ const NOT_AMONG_OTHERS: [&str; 8] = [
     "headers",
     "providers",
     "instructions",
+    "fallback",
 ];
 
 /// Writes the generated sources of the package's targets below its `Sources`: uniffi's are a module of their own, of which

@@ -16,7 +16,7 @@ const RENAMED: [(&str, &str); 8] = [
 ];
 
 /// The types that the hand-written sources use and an app does not, besides those with another name.
-const OF_PACKAGE: [&str; 15] = [
+const OF_PACKAGE: [&str; 16] = [
     "AgentSetup",
     "Answerer",
     "Approver",
@@ -27,6 +27,7 @@ const OF_PACKAGE: [&str; 15] = [
     "MediaKind",
     "InstructionsSource",
     "JournalSink",
+    "ModelChooser",
     "OutputDecoder",
     "RunSource",
     "StoreSetup",

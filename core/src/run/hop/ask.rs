@@ -4,14 +4,20 @@ use crate::run::turn::Turn;
 /// Sends the hop's request once the hooks have inspected it.
 pub(super) fn ask_model(turn: &mut Turn) {
     let hop = turn.hop();
-    if !turn.ask_hooks(HookPlace::Request { hop }) {
-        send(turn);
+    // The hooks have seen the request if another model was to answer it.
+    if is_first_model(turn) && turn.ask_hooks(HookPlace::Request { hop }) {
+        return;
     }
+    send(turn);
 }
 
 /// Sends the request for the hop's stream, or asks the host to create its run.
 pub(in crate::run) fn send(turn: &mut Turn) {
     let hop = turn.hop();
+    if !is_first_model(turn) {
+        let attempt = turn.first_attempt();
+        return turn.emit(EffectId::Open { hop, attempt });
+    }
     if hop > 0 {
         turn.enter_next_run();
     }
@@ -23,4 +29,9 @@ pub(in crate::run) fn send(turn: &mut Turn) {
         turn.event(RunEvent::HopStarted { hop, run_id });
     }
     turn.emit(EffectId::Open { hop, attempt: 0 });
+}
+
+/// Returns whether no request of the hop was sent yet.
+fn is_first_model(turn: &Turn) -> bool {
+    turn.first_attempt() == 0
 }

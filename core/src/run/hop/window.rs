@@ -3,19 +3,13 @@
 use super::ask::ask_model;
 use super::trim;
 use crate::event::{MEDIA_ACTIVITY, Message};
+use crate::run::parts::Counted;
 use crate::run::protocol::{
     ContextMessage, ContextOverflow, ContextPolicy, EffectId, Failure, RunEvent,
 };
 use crate::run::turn::Turn;
 use crate::transcript::token_estimate;
 use crate::{MessageId, provider};
-
-/// The provider's count: the request and the answer of the hop before.
-pub(super) struct Counted {
-    tokens: u64,
-    /// From here on messages may have come since.
-    since: usize,
-}
 
 /// Returns the provider's count from the hop before, or from the last one of the turn before.
 pub(super) fn counted(turn: &Turn) -> Option<Counted> {
@@ -39,7 +33,7 @@ pub(super) fn counted(turn: &Turn) -> Option<Counted> {
 /// # Errors
 /// The request does not fit.
 pub(super) fn guard(turn: &mut Turn, counted: Option<Counted>) -> Result<(), Failure> {
-    turn.window_mut().begin_hop();
+    turn.window_mut().begin_request();
     let guard = turn.config().context_guard;
     let Some(room) = room(turn) else {
         ask_model(turn);

@@ -125,6 +125,10 @@ where
             run.into()
         }
         (Input::EnteredBackground, _) => either(run.entered_background(now)),
+        (Input::ModelResting { model, until }, _) => {
+            run.model_rests(model, until, now);
+            run.into()
+        }
         (Input::EnteredForeground, _) => {
             run.entered_foreground(now);
             run.into()
@@ -169,6 +173,10 @@ impl Node for Run<Idle> {
             Input::Cancel => self.cancel(now).into(),
             Input::NetworkLost => note_network!(self, network_lost, now),
             Input::NetworkAvailable => note_network!(self, network_available, now),
+            Input::ModelResting { model, until } => {
+                self.model_rests(model, until, now);
+                self.into()
+            }
             Input::EnteredBackground => {
                 self.entered_background(now);
                 self.into()
@@ -197,10 +205,19 @@ impl Node for Run<Opening> {
                 either(self.run_not_created(ticket, message, now))
             }
             (Input::ContextTrimmed { keep, summary, .. }, Some(Ticket::Trim(ticket))) => {
-                either(self.context_trimmed(ticket, &keep, summary, now))
+                self.context_trimmed(ticket, &keep, summary, now).into()
             }
             (Input::ContextNotTrimmed { message, .. }, Some(Ticket::Trim(ticket))) => {
-                either(self.context_not_trimmed(ticket, &message, now))
+                self.context_not_trimmed(ticket, &message, now).into()
+            }
+            (Input::ModelChosen { model, .. }, Some(Ticket::ChooseModel(ticket))) => {
+                match self.model_chosen(ticket, model, now) {
+                    Ok(chosen) => chosen.into(),
+                    Err((run, _, misuse)) => Step(run.into(), Err(misuse)),
+                }
+            }
+            (Input::ModelNotChosen { message, .. }, Some(Ticket::ChooseModel(ticket))) => {
+                self.model_not_chosen(ticket, &message, now).into()
             }
             (Input::Authorized { authorization, .. }, Some(Ticket::Authorize(ticket))) => {
                 either(self.authorized(ticket, authorization, now))

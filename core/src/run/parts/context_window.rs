@@ -5,6 +5,15 @@ use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
+/// The provider's count of a conversation: the request and the answer of a hop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Counted {
+    /// The number of tokens.
+    pub(crate) tokens: u64,
+    /// The index of the first message that may have come since.
+    pub(crate) since: usize,
+}
+
 /// The state of the conversation with regard to the model's context window.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct ContextWindow {
@@ -14,6 +23,9 @@ pub(crate) struct ContextWindow {
     warns: bool,
     /// The size of the request that the host is asked to trim.
     tokens: u64,
+    /// The count from the hop before, for other models of the hop.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    counted: Option<Counted>,
     /// The messages that this turn's requests no longer carry.
     left_out: Vec<MessageId>,
     /// The summary that replaces the messages left out.
@@ -39,13 +51,24 @@ impl ContextWindow {
             told: self.told,
             warns: self.warns,
             tokens: self.tokens,
+            counted: self.counted,
             left_out,
             summary: self.summary.clone(),
         }
     }
 
-    /// Begins a hop, whose request has no warning yet.
-    pub(crate) fn begin_hop(&mut self) {
+    /// Keeps the provider's count from the hop before, for other models of the hop.
+    pub(crate) fn keep_count(&mut self, counted: Option<Counted>) {
+        self.counted = counted;
+    }
+
+    /// Returns the count that was kept.
+    pub(crate) fn counted(&self) -> Option<Counted> {
+        self.counted
+    }
+
+    /// Begins a request, which has no warning yet.
+    pub(crate) fn begin_request(&mut self) {
         self.warns = false;
     }
 
@@ -124,7 +147,7 @@ mod tests {
         assert!(window.warn() && !window.warn());
         let warned = window.instructions(Some("Be kind")).unwrap();
         assert!(warned.starts_with("Be kind\n\n") && warned.ends_with(NEARLY_FULL));
-        window.begin_hop();
+        window.begin_request();
         assert_eq!(window.instructions(None), None);
     }
 

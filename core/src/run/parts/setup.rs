@@ -9,6 +9,10 @@ use std::sync::{Arc, OnceLock};
 pub(crate) struct Setup {
     #[serde(serialize_with = "TurnOptions::store")]
     options: TurnOptions,
+    /// The host's configuration.
+    #[serde(skip, default = "RunConfig::absent")]
+    base: Arc<RunConfig>,
+    /// The configuration of the model that is asked, with the options.
     #[serde(skip, default = "RunConfig::absent")]
     config: Arc<RunConfig>,
     /// Built for the first request.
@@ -26,26 +30,42 @@ impl Setup {
     pub(crate) fn new(config: Arc<RunConfig>) -> Self {
         Self {
             options: TurnOptions::default(),
+            base: Arc::clone(&config),
             config,
             offer: OnceLock::new(),
         }
     }
 
-    /// Gives a turn that was just read the host's configuration, which is not stored.
-    pub(crate) fn configure(&mut self, config: Arc<RunConfig>) {
-        self.config = self.options.over(config);
+    /// Gives a turn that was just read the host's configuration, which is not stored, and the model that it asks.
+    pub(crate) fn configure(&mut self, config: Arc<RunConfig>, model: u32) {
+        self.base = config;
+        self.ask(model);
     }
 
     /// Puts the options of the turn over the configuration.
     pub(crate) fn take_options(&mut self, options: TurnOptions) {
-        self.config = options.over(Arc::clone(&self.config));
         self.options = options;
+        self.ask(0);
+    }
+
+    /// Sets up the model with this number.
+    pub(crate) fn ask(&mut self, model: u32) {
+        let config = match model {
+            0 => Arc::clone(&self.base),
+            other => Arc::new(self.base.asking(other)),
+        };
+        self.config = self.options.over(config);
         self.offer = OnceLock::new();
     }
 
     #[inline]
     pub(crate) fn config(&self) -> &Arc<RunConfig> {
         &self.config
+    }
+
+    /// Returns the host's configuration, by which models are numbered.
+    pub(crate) fn base(&self) -> &RunConfig {
+        &self.base
     }
 
     pub(crate) fn has_no_options(&self) -> bool {
@@ -69,6 +89,7 @@ impl Setup {
     pub(crate) fn once_stored(&self) -> Self {
         Self {
             options: self.options.clone(),
+            base: Arc::clone(&self.base),
             config: Arc::clone(&self.config),
             offer: OnceLock::new(),
         }

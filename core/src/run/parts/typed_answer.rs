@@ -72,6 +72,12 @@ impl TypedAnswer {
         Some(left)
     }
 
+    /// Forgets how often the answer did not fit: another model is asked.
+    pub(crate) fn forget_refusals(&mut self) {
+        self.refused = 0;
+        self.is_asked_again = true;
+    }
+
     pub(crate) fn is_asked_again(&self) -> bool {
         self.is_asked_again
     }

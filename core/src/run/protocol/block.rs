@@ -1,4 +1,6 @@
 use super::call::Decision;
+use super::fallback::ModelName;
+use super::problem::ErrorKind;
 use super::question::{Question, UserAnswer};
 use crate::event::{Message, MessageContent, Metadata, ResumeEntry, TokenUsage};
 use crate::tool::ToolFailure;
@@ -168,6 +170,16 @@ pub enum BlockContent {
         after: Option<MessageId>,
         /// The messages that now follow it.
         messages: Vec<Message>,
+    },
+    /// Another model is asked from here on. Without such a block a turn asks its configuration's first model.
+    ModelChanged {
+        /// The model that is asked now.
+        model: ModelName,
+        /// The model before.
+        previous: ModelName,
+        /// The kind of failure of the model before; absent if the app chose the model, or the model before rests.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        after: Option<ErrorKind>,
     },
     /// The state shared with an agent, as it is now.
     State {

@@ -1,6 +1,7 @@
 use super::context::ContextGuard;
 use super::credentials::Credentials;
 use super::device::DevicePolicy;
+use super::fallback::Fallback;
 use super::hook::HookSpec;
 use super::text_options::TextOptions;
 use crate::Usd;
@@ -31,6 +32,9 @@ pub struct RunConfig {
     pub limits: Limits,
     /// The policy for retries of failed requests.
     pub retry: RetryPolicy,
+    /// The models that are asked when the endpoint's has failed, or is not chosen.
+    #[serde(default, skip_serializing_if = "Fallback::is_none")]
+    pub fallback: Fallback,
     /// The timeouts.
     pub timeouts: Timeouts,
     /// The source of the hops' run ids.
@@ -76,6 +80,7 @@ impl RunConfig {
             settings: GenerationSettings::default(),
             limits: Limits::default(),
             retry: RetryPolicy::default(),
+            fallback: Fallback::default(),
             timeouts: Timeouts::default(),
             run_ids: RunIds::default(),
             durability: Durability::default(),
@@ -90,22 +95,25 @@ impl RunConfig {
         }
     }
 
-    /// Checks that [`Limits::max_cost`] can be enforced if it is set: the price of the model is known, or the provider reports
+    /// Checks that [`Limits::max_cost`] can be enforced if it is set: the price of each model is known, or its provider reports
     /// the cost of each answer. The hosts for tokio and for other languages refuse a configuration that fails the check; a
     /// run without them warns at its start.
     ///
     /// # Errors
-    /// The model has no price.
+    /// A model has no price.
     pub fn check_price(&self) -> Result<(), UnknownPrice> {
-        let endpoint = &self.endpoint;
-        let is_known = endpoint.tells_cost() || endpoint.quirks.price.is_some();
-        if self.limits.max_cost.is_none() || is_known {
+        if self.limits.max_cost.is_none() {
             return Ok(());
         }
-        Err(UnknownPrice {
-            provider: endpoint.provider.clone(),
-            model: endpoint.model.clone(),
-        })
+        let is_unknown =
+            |endpoint: &&Endpoint| !endpoint.tells_cost() && endpoint.quirks.price.is_none();
+        match self.endpoints().find(is_unknown) {
+            None => Ok(()),
+            Some(endpoint) => Err(UnknownPrice {
+                provider: endpoint.provider.clone(),
+                model: endpoint.model.clone(),
+            }),
+        }
     }
 
     /// Creates a placeholder, for while a snapshot is read, until the host's configuration replaces it.

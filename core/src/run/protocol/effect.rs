@@ -2,6 +2,7 @@ use super::block::{Block, TurnStatus};
 use super::call::ToolInvocation;
 use super::context::ContextOverflow;
 use super::effect_id::EffectId;
+use super::fallback::HopContext;
 use super::hook::HookSubject;
 use super::outcome::Outcome;
 use super::question::{Question, UserAnswer};
@@ -55,8 +56,8 @@ pub enum Effect {
         /// The user's answer.
         answer: UserAnswer,
     },
-    /// Stop the tool under this id, or stop asking the user, the hook or the source of credentials. Needs no answer; a late
-    /// answer is dropped.
+    /// Stop the tool under this id, or stop asking the user, the hook, the source of credentials or the code that chooses
+    /// models. Needs no answer; a late answer is dropped.
     CancelTool,
     /// Store the blocks and the checkpoint in one transaction; answer with [`Persisted`](crate::run::Input::Persisted) or
     /// [`PersistFailed`](crate::run::Input::PersistFailed).
@@ -83,6 +84,13 @@ pub enum Effect {
     TrimContext {
         /// The messages that do not fit, and their sizes.
         overflow: ContextOverflow,
+    },
+    /// Choose the model of the next hop. Answer with [`ModelChosen`](crate::run::Input::ModelChosen) or
+    /// [`ModelNotChosen`](crate::run::Input::ModelNotChosen). Only with [`ModelChoice::Host`](crate::run::ModelChoice::Host).
+    /// It may come again after a restore.
+    ChooseModel {
+        /// What the choice depends on.
+        context: HopContext,
     },
     /// Decode the typed answer, which fits its schema, into the app's own type. Answer with
     /// [`OutputDecoded`](crate::run::Input::OutputDecoded) or [`OutputRefused`](crate::run::Input::OutputRefused). Only with
@@ -117,6 +125,7 @@ impl EffectId {
                 | Self::Tool(_)
                 | Self::Approve(_)
                 | Self::Authorize { .. }
+                | Self::ChooseModel { .. }
                 | Self::Ask { .. }
                 | Self::Hook { .. }
         )

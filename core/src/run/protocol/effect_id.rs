@@ -38,6 +38,11 @@ pub enum EffectId {
         /// The hop.
         hop: u32,
     },
+    /// Chooses the model of a hop.
+    ChooseModel {
+        /// The hop.
+        hop: u32,
+    },
     /// Decodes the typed answer of a hop.
     Output {
         /// The hop.
@@ -107,6 +112,7 @@ text_forms! {
     "tool" hop index = [EffectId::Tool(CallKey { hop, index })];
     "persist" sequence = [EffectId::Persist { sequence }];
     "trim" hop = [EffectId::Trim { hop }];
+    "choose_model" hop = [EffectId::ChooseModel { hop }];
     "output" hop = [EffectId::Output { hop }];
     "authorize" hop attempt = [EffectId::Authorize { hop, attempt }];
     "ask" hop index number = [EffectId::Ask { call: CallKey { hop, index }, number }];

@@ -7,7 +7,7 @@ use super::turn_options::TurnOptions;
 use crate::event::{Message, ResumeEntry};
 use crate::tool::{ToolOutput, ToolResult};
 use crate::wire::as_text;
-use crate::{CallKey, MessageId, RunId};
+use crate::{CallKey, MessageId, RunId, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::time::Duration;
@@ -165,7 +165,7 @@ pub enum Input<'a> {
     /// marked as [`CUT`](crate::run::CUT), and each of their calls gets a result that says that the call was not run.
     /// The next hop asks for the answer again. A run whose answer resumes where it broke off ignores this input.
     Shown(Vec<Message>),
-    /// The app enters the background; see [`BackgroundPolicy`](crate::run::BackgroundPolicy). This input and the next three
+    /// The app enters the background; see [`BackgroundPolicy`](crate::run::BackgroundPolicy). This input and the next four
     /// are valid in every state, and harmless when repeated.
     EnteredBackground,
     /// The app is in the foreground again.
@@ -175,6 +175,29 @@ pub enum Input<'a> {
     /// A network is available, or another one replaces the one before; see
     /// [`NetworkChangePolicy`](crate::run::NetworkChangePolicy).
     NetworkAvailable,
+    /// A model has failed in another turn: until a time it is asked only if all others have failed too. The present hop
+    /// continues. A number that no model has is ignored.
+    ModelResting {
+        /// The number of the model; see [`Fallback`](crate::run::Fallback).
+        model: u32,
+        /// The end of the rest.
+        until: Timestamp,
+    },
+    /// The host has chosen the model of the next hop. A model that has failed since the turn's last complete answer is not
+    /// asked: the one in its place is.
+    ModelChosen {
+        /// The effect that this answers.
+        effect: EffectId,
+        /// The number of the model; see [`Fallback`](crate::run::Fallback).
+        model: u32,
+    },
+    /// The host's code could not choose a model. The turn continues with the model that it has, and warns.
+    ModelNotChosen {
+        /// The effect that this answers.
+        effect: EffectId,
+        /// Why.
+        message: String,
+    },
     /// The turn continues without some messages. The history keeps them; this turn's requests do not carry them. Messages
     /// that belong together stay together: a call, its results, and the reasoning before them. The last question and the
     /// last message always stay.
@@ -263,6 +286,9 @@ impl Input<'_> {
             Self::EnteredForeground => "EnteredForeground",
             Self::NetworkLost => "NetworkLost",
             Self::NetworkAvailable => "NetworkAvailable",
+            Self::ModelResting { .. } => "ModelResting",
+            Self::ModelChosen { .. } => "ModelChosen",
+            Self::ModelNotChosen { .. } => "ModelNotChosen",
             Self::ContextTrimmed { .. } => "ContextTrimmed",
             Self::Authorized { .. } => "Authorized",
             Self::NotAuthorized { .. } => "NotAuthorized",
@@ -294,6 +320,8 @@ impl Input<'_> {
             | Self::ToolPartialResult { effect, .. }
             | Self::ToolAsks { effect, .. }
             | Self::UserAnswered { effect, .. }
+            | Self::ModelChosen { effect, .. }
+            | Self::ModelNotChosen { effect, .. }
             | Self::ContextTrimmed { effect, .. }
             | Self::ContextNotTrimmed { effect, .. }
             | Self::OutputDecoded { effect }
@@ -312,7 +340,8 @@ impl Input<'_> {
             | Self::EnteredBackground
             | Self::EnteredForeground
             | Self::NetworkLost
-            | Self::NetworkAvailable => None,
+            | Self::NetworkAvailable
+            | Self::ModelResting { .. } => None,
         }
     }
 
@@ -338,6 +367,9 @@ impl Input<'_> {
             Self::Persisted { .. } | Self::PersistFailed { .. } => {
                 matches!(effect, EffectId::Persist { .. })
             }
+            Self::ModelChosen { .. } | Self::ModelNotChosen { .. } => {
+                matches!(effect, EffectId::ChooseModel { .. })
+            }
             Self::ContextTrimmed { .. } | Self::ContextNotTrimmed { .. } => {
                 matches!(effect, EffectId::Trim { .. })
             }
@@ -361,7 +393,8 @@ impl Input<'_> {
             | Self::EnteredBackground
             | Self::EnteredForeground
             | Self::NetworkLost
-            | Self::NetworkAvailable => true,
+            | Self::NetworkAvailable
+            | Self::ModelResting { .. } => true,
         }
     }
 }

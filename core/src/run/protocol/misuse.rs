@@ -52,6 +52,14 @@ pub enum Misuse {
     /// The tool cannot ask this.
     #[error(transparent)]
     Question(#[from] QuestionError),
+    /// There is no model of this number.
+    #[error("there is no model {model}: choose one from 0 to {last}")]
+    UnknownModel {
+        /// The number.
+        model: u32,
+        /// The largest number.
+        last: u32,
+    },
     /// The partial result is too large to be shown.
     #[error(transparent)]
     PartialTooLarge(#[from] PartialTooLarge),

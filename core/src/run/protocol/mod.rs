@@ -12,6 +12,7 @@ mod device;
 mod effect;
 mod effect_id;
 mod effect_stage;
+mod fallback;
 mod hook;
 mod input;
 mod limit;
@@ -51,6 +52,9 @@ pub use device::{
 pub use effect::Effect;
 pub use effect_id::{EffectId, ParseEffectIdError};
 pub use effect_stage::EffectStage;
+pub use fallback::{
+    Fallback, FallbackError, FallbackModel, HopContext, HopModel, ModelChoice, ModelName,
+};
 pub(super) use hook::ChangedRequest;
 pub use hook::{
     HookAnswer, HookMoment, HookPlace, HookSpec, HookSubject, HookedAnswer, HookedRequest,

@@ -1,8 +1,10 @@
 use super::effect::Effect;
 use super::effect_id::EffectId;
+use super::fallback::ModelName;
 use super::hook::HookMoment;
 use super::outcome::Outcome;
 use super::pending::Pending;
+use super::problem::ErrorKind;
 use super::progress::{ToolPartialResult, ToolProgress};
 use super::state_kind::EdgeRow;
 use super::ticket::Ticket;
@@ -81,6 +83,19 @@ pub enum RunEvent {
         delay_ms: u64,
         /// The reason.
         reason: String,
+    },
+    /// Another model is asked from here on.
+    ModelChanged {
+        /// The hop.
+        hop: u32,
+        /// The model that is asked now.
+        model: ModelName,
+        /// The model before.
+        previous: ModelName,
+        /// The kind of failure of the model before; absent if the app chose the model, or the model before rests.
+        after: Option<ErrorKind>,
+        /// The description of that failure.
+        reason: Option<String>,
     },
     /// The agent asks the user; the turn waits for [`Resume`](crate::run::Input::Resume).
     Interrupted {

@@ -2,7 +2,7 @@
 
 use super::outcome::{Deadline, Failure, Incomplete, Outcome};
 use crate::dialect::ApiErrorKind;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// The reason why a turn has no complete answer: [`Outcome::problem`].
@@ -34,7 +34,7 @@ impl fmt::Display for Problem {
 macro_rules! kinds {
     ($( $(#[$doc:meta])* $kind:ident: $advice:literal )*) => {
         /// The kind of a problem, for an app to act on.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         #[serde(rename_all = "camelCase")]
         #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
         #[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
@@ -160,7 +160,8 @@ impl Failure {
         }
     }
 
-    fn problem(&self) -> ErrorKind {
+    /// Returns the kind of problem that the failure is.
+    pub(in crate::run) fn problem(&self) -> ErrorKind {
         if let Some(kind) = self.kind() {
             return match kind {
                 ApiErrorKind::Authentication => ErrorKind::Authentication,

@@ -80,6 +80,8 @@ tickets! {
     Persist { sequence: u64 } = [EffectId::Persist { sequence }];
     /// Answers [`TrimContext`](crate::run::Effect::TrimContext).
     Trim { hop: u32 } = [EffectId::Trim { hop }];
+    /// Answers [`ChooseModel`](crate::run::Effect::ChooseModel).
+    ChooseModel { hop: u32 } = [EffectId::ChooseModel { hop }];
     /// Answers [`DecodeOutput`](crate::run::Effect::DecodeOutput).
     Decode { hop: u32 } = [EffectId::Output { hop }];
     /// Answers [`Authorize`](crate::run::Effect::Authorize).

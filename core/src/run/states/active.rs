@@ -47,9 +47,12 @@ impl<S: Active> Run<S> {
 }
 
 impl<S: Active + Edge<on::Fail, Completed>> Run<S> {
-    pub(super) fn fail(mut self, failure: Failure) -> Run<Completed> {
+    pub(super) fn fail(self, failure: Failure) -> Run<Completed> {
+        self.end_failed(Outcome::Failed { failure })
+    }
+
+    pub(super) fn end_failed(mut self, outcome: Outcome) -> Run<Completed> {
         self.leave_unreviewed();
-        let outcome = Outcome::Failed { failure };
         self.turn.close(&outcome);
         self.goto(on::Fail, Completed::new(outcome))
     }

@@ -1,9 +1,9 @@
 //! The states that follow a complete answer, once the hooks have accepted it.
 
 use super::Run;
-use super::active::Active;
 use super::data::{Completed, Decoding, ExecutingTools, Interrupted, Opening};
 use super::edges::{Edge, on};
+use super::fall_back::{Part, Replaceable};
 use crate::event::{Interrupt, RunOutcome};
 use crate::run::protocol::{Failure, Incomplete, Outcome, RunEvent, StateKind};
 use crate::run::turn::rounds::Next;
@@ -12,13 +12,12 @@ use crate::run::turn::typed::Judgement;
 /// The states in which an answer can be complete.
 #[allow(unreachable_pub)]
 pub trait Whole:
-    Active
+    Replaceable
     + Edge<on::Call, ExecutingTools>
     + Edge<on::Continue, Opening>
     + Edge<on::Interrupt, Interrupted>
     + Edge<on::Decode, Decoding>
     + Edge<on::Finish, Completed>
-    + Edge<on::Fail, Completed>
 {
 }
 
@@ -44,11 +43,11 @@ impl<S: Whole> Run<S> {
             self.turn.leave_foreign_calls();
         }
         if let Some(outcome) = self.turn.cut_output() {
-            return self.finish(outcome).into();
+            return self.finish_or_fall_back(outcome);
         }
         if !self.turn.has_open_calls() {
             if let Some(failure) = self.turn.failure_of_stop() {
-                return self.fail_whole(failure).into();
+                return self.fail_whole(failure);
             }
             // The answer is complete, but the user has typed meanwhile: a hop answers them.
             if self.turn.is_steered() {
@@ -63,7 +62,7 @@ impl<S: Whole> Run<S> {
                     return self.ask_again();
                 }
                 if outcome != Outcome::Success || !self.turn.expects_output() {
-                    return self.finish(outcome).into();
+                    return self.finish_or_fall_back(outcome);
                 }
             }
         }
@@ -71,7 +70,10 @@ impl<S: Whole> Run<S> {
         let next = match self.turn.judge_answer() {
             Some(Judgement::Decode) => return self.goto(on::Decode, Decoding {}).into(),
             Some(Judgement::Next(next)) => next,
-            None => self.turn.begin_round(),
+            None => {
+                self.turn.model_has_answered();
+                self.turn.begin_round()
+            }
         };
         match next {
             Next::Execute => self.goto(on::Call, ExecutingTools {}).into(),
@@ -105,12 +107,40 @@ impl<S: Whole> Run<S> {
         self.goto(on::Finish, Completed::new(outcome))
     }
 
-    /// The answer ends with an error for its reason.
-    fn fail_whole(mut self, failure: Failure) -> Run<Completed> {
-        self.leave_stream();
+    /// Ends the turn with an answer that is complete, unless another model is to give a better one.
+    fn finish_or_fall_back<To>(self, outcome: Outcome) -> To
+    where
+        To: From<Run<Opening>> + From<Run<Completed>>,
+    {
+        let part = self.whole();
+        match self.fall_back(&outcome, part) {
+            Ok(next) => next,
+            Err(run) => run.finish(outcome).into(),
+        }
+    }
+
+    /// Ends the turn with an answer whose reason to end is an error, unless another model can be asked.
+    fn fail_whole<To>(self, failure: Failure) -> To
+    where
+        To: From<Run<Opening>> + From<Run<Completed>>,
+    {
         let outcome = Outcome::Failed { failure };
-        self.turn.close(&outcome);
-        self.goto(on::Fail, Completed::new(outcome))
+        let part = self.whole();
+        match self.fall_back(&outcome, part) {
+            Ok(next) => next,
+            Err(mut run) => {
+                run.leave_stream();
+                run.turn.close(&outcome);
+                run.goto(on::Fail, Completed::new(outcome)).into()
+            }
+        }
+    }
+
+    /// Returns what another model must know of an answer that is complete.
+    fn whole(&self) -> Part {
+        Part::Some {
+            is_seen: !self.turn.is_answer_empty(),
+        }
     }
 
     /// The stream is over. Hooks that look at its answer do so once it has been left.

@@ -54,7 +54,7 @@ pub mod on {
             )*
         };
     }
-    triggers! { Start Opened Retry Wake Call Continue Interrupt Resume Finish Cancel Fail Reopen Review Decode }
+    triggers! { Start Opened Retry Wake Call Continue Interrupt Resume Finish Cancel Fail Reopen Review Decode FallBack }
 }
 
 macro_rules! edges {
@@ -74,6 +74,7 @@ edges! {
         Opened => Streaming,
         Retry => Waiting,
         Continue => Opening,
+        FallBack => Opening,
         Cancel => Completed,
         Fail => Completed,
     }
@@ -82,6 +83,7 @@ edges! {
         Call => ExecutingTools,
         Continue => Opening,
         Reopen => Opening,
+        FallBack => Opening,
         Interrupt => Interrupted,
         Review => Reviewing,
         Decode => Decoding,
@@ -93,6 +95,7 @@ edges! {
     Reviewing {
         Call => ExecutingTools,
         Continue => Opening,
+        FallBack => Opening,
         Interrupt => Interrupted,
         Decode => Decoding,
         Finish => Completed,

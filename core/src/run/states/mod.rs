@@ -10,6 +10,7 @@ pub(super) mod device;
 pub(super) mod dispose;
 mod edges;
 pub(super) mod executing_tools;
+pub(super) mod fall_back;
 pub(super) mod idle;
 pub(super) mod interrupted;
 pub(super) mod opening;
@@ -201,11 +202,7 @@ impl<S: State> Run<S> {
         S: Edge<On, Opening>,
         To: From<Run<Opening>> + From<Run<Completed>>,
     {
-        let run = self.goto(on, Opening::new(0));
-        match begun {
-            Ok(()) => run.into(),
-            Err(failure) => run.fail(failure).into(),
-        }
+        self.goto(on, Opening::new(0)).begun(begun)
     }
 
     /// Begins the hop after this one.

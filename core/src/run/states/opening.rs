@@ -2,6 +2,7 @@ use super::Run;
 use super::any_run::next;
 use super::data::{Completed, Opening, Streaming};
 use super::edges::on;
+use super::fall_back::{Part, Prepared};
 use crate::dialect::ApiError;
 use crate::event::Message;
 use crate::run::hop;
@@ -162,7 +163,15 @@ impl Run<Opening> {
     fn try_again(mut self, failure: Failure, retry_after: Option<Duration>) -> Refused {
         match self.plan_retry(self.state.attempt(), failure, retry_after) {
             Ok(waiting) => self.goto(on::Retry, waiting).into(),
-            Err(failure) => self.fail(failure).into(),
+            Err(failure) => {
+                let part = match self.turn.broken_stream() {
+                    Some(_) => Part::Some { is_seen: true },
+                    None => Part::Nothing {
+                        attempt: self.state.attempt().saturating_add(1),
+                    },
+                };
+                self.fail_or_fall_back(failure, part)
+            }
         }
     }
 
@@ -220,6 +229,13 @@ impl Run<Opening> {
         self.try_again(Failure::NotAuthorized { message }, None)
     }
 
+    /// The effect under which the host is asked to choose the hop's model.
+    fn choose_effect(&self) -> EffectId {
+        EffectId::ChooseModel {
+            hop: self.turn.hop(),
+        }
+    }
+
     /// The effect under which the host is asked to trim the conversation.
     fn trim_effect(&self) -> EffectId {
         EffectId::Trim {
@@ -230,44 +246,36 @@ impl Run<Opening> {
     /// Applies the host's choice of messages to keep, and its summary of the others. The history stays complete: the
     /// others are left out of this turn's requests only. Whatever belongs to a kept message is kept too: a call with
     /// its results, both ways, and the reasoning before them. So are the last question and the last message.
-    ///
-    /// # Errors
-    /// The request is still too long: the turn is over.
     pub fn context_trimmed(
         mut self,
         ticket: ticket::Trim,
         keep: &[MessageId],
         summary: Option<String>,
         now: Timestamp,
-    ) -> Result<Self, Run<Completed>> {
+    ) -> Prepared {
         self.turn.tick(now);
         let Some(effect) = self.turn.redeem(ticket) else {
-            return Ok(self);
+            return self.into();
         };
         self.turn.answered(effect);
-        match hop::trimmed(&mut self.turn, keep, summary) {
-            Ok(()) => Ok(self),
-            Err(failure) => Err(self.fail(failure)),
-        }
+        let trimmed = hop::trimmed(&mut self.turn, keep, summary);
+        self.begun(trimmed)
     }
 
     /// The host cannot make the conversation fit.
-    ///
-    /// # Errors
-    /// The turn is over. (A late answer changes nothing.)
     pub fn context_not_trimmed(
         mut self,
         ticket: ticket::Trim,
         message: &str,
         now: Timestamp,
-    ) -> Result<Self, Run<Completed>> {
+    ) -> Prepared {
         self.turn.tick(now);
         let Some(effect) = self.turn.redeem(ticket) else {
-            return Ok(self);
+            return self.into();
         };
         self.turn.answered(effect);
         let failure = hop::cannot_trim(&mut self.turn, message);
-        Err(self.fail(failure))
+        self.begun(Err(failure))
     }
 
     /// Adds the messages that the user saw from a host that died. Those that the run does not know belong to the
@@ -300,6 +308,7 @@ impl Run<Opening> {
             self.open_effect(),
             self.create_effect(),
             self.trim_effect(),
+            self.choose_effect(),
             self.authorize_effect(),
         ] {
             self.turn.withdraw(asked);

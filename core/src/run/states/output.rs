@@ -61,6 +61,9 @@ fn effect(turn: &Turn, id: EffectId, persist: &dyn Fn(&Turn) -> Effect) -> Optio
         EffectId::Trim { .. } => Effect::TrimContext {
             overflow: hop::overflow(turn),
         },
+        EffectId::ChooseModel { .. } => Effect::ChooseModel {
+            context: turn.hop_context(),
+        },
         EffectId::Output { .. } => Effect::DecodeOutput {
             value: turn.output_to_decode()?.clone(),
         },

@@ -2,6 +2,7 @@ use super::Run;
 use super::any_run::next;
 use super::data::{Reviewing, Streaming, Waiting};
 use super::edges::on;
+use super::fall_back::Part;
 use crate::dialect::Dialect;
 use crate::event::RunOutcome;
 use crate::pipeline::StreamEnd;
@@ -126,8 +127,14 @@ impl Run<Streaming> {
                 match self.plan_retry_without_content(Failure::Connection { message }) {
                     Ok(waiting) => self.goto(on::Retry, waiting).into(),
                     Err(_) => {
-                        self.turn.mark_as_refused();
-                        self.finish(Outcome::Truncated).into()
+                        let part = self.part();
+                        match self.fall_back(&Outcome::Truncated, part) {
+                            Ok(ended) => ended,
+                            Err(mut run) => {
+                                run.turn.mark_as_refused();
+                                run.finish(Outcome::Truncated).into()
+                            }
+                        }
                     }
                 }
             }
@@ -150,7 +157,20 @@ impl Run<Streaming> {
     fn failed(mut self, failure: Failure) -> Ended {
         match self.plan_retry_without_content(failure) {
             Ok(waiting) => self.goto(on::Retry, waiting).into(),
-            Err(failure) => self.fail(failure).into(),
+            Err(failure) => {
+                let part = self.part();
+                self.fail_or_fall_back(failure, part)
+            }
+        }
+    }
+
+    /// Returns what there is of the answer, for another model. Nothing of it stays if the app has seen nothing.
+    fn part(&self) -> Part {
+        if self.is_seen() || self.turn.broken_stream().is_some() {
+            return Part::Some { is_seen: true };
+        }
+        Part::Nothing {
+            attempt: self.state.answer().attempt().saturating_add(1),
         }
     }
 
@@ -207,7 +227,8 @@ impl Run<Streaming> {
         self.turn.withdraw_stream(self.open_effect());
         let is_resumed = self.state.answer().has_begun() && self.keep_for_resumption();
         if !is_resumed && self.is_seen() {
-            return self.fail(failure).into();
+            let part = self.part();
+            return self.fail_or_fall_back(failure, part);
         }
         match self.plan_next_try(failure) {
             Ok(waiting) => {
@@ -216,7 +237,10 @@ impl Run<Streaming> {
                 }
                 self.goto(on::Retry, waiting).into()
             }
-            Err(failure) => self.fail(failure).into(),
+            Err(failure) => {
+                let part = self.part();
+                self.fail_or_fall_back(failure, part)
+            }
         }
     }
 

@@ -225,7 +225,8 @@ impl Replay<'_> {
             | BlockContent::QuestionAsked { .. }
             | BlockContent::Answer { .. }
             | BlockContent::Deferred { .. }
-            | BlockContent::Resumed { .. } => {}
+            | BlockContent::Resumed { .. }
+            | BlockContent::ModelChanged { .. } => {}
         }
         Ok(())
     }

@@ -45,6 +45,7 @@ fn canon(turn: &Turn, state: StateKind, abstraction: &Abstraction, out: &mut imp
         hop_state,
         // In `canon_kept`.
         hop: _,
+        route: _,
         presenter: _,
         network: _,
         access: _,
@@ -104,6 +105,7 @@ fn canon_kept(turn: &Turn, abstraction: &Abstraction, out: &mut impl Hasher) {
         out,
     );
     turn.access.given().is_some().hash(out);
+    turn.route.canon(turn.clocks.now(), abstraction, out);
     turn.questions.canon(abstraction, out);
     (
         turn.hop,

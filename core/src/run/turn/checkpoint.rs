@@ -60,6 +60,7 @@ impl Turn {
             },
             hop_state: None,
             setup: self.setup.once_stored(),
+            route: self.route.clone(),
             id: self.id.clone(),
             ids: self.ids.clone(),
             parent_run_id: self.parent_run_id.clone(),

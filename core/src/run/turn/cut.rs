@@ -11,7 +11,7 @@ use crate::run::protocol::{
 };
 use crate::tool::{ToolFailure, ToolFailureKind};
 use crate::transcript::ToolCallStatus;
-use crate::{CallKey, ToolCallId};
+use crate::{CallKey, MessageId, ToolCallId};
 
 impl Turn {
     /// Returns the messages that the conversation has only in part, or not at all.
@@ -44,16 +44,29 @@ impl Turn {
         self.settle_round();
     }
 
-    /// Marks the messages of the stream.
-    fn mark_stream_as_cut(&mut self) {
+    /// Keeps a complete answer that is recorded, marked as cut.
+    pub(in crate::run) fn cut_recorded_answer(&mut self) {
+        for id in self.mark_stream_as_cut() {
+            let message = self.transcript.message(&id).cloned();
+            if let Some(message) = message.map(Box::new) {
+                self.record(BlockContent::Message { message });
+            }
+        }
+        self.abandon_calls(ToolFailureKind::Cancelled, NOT_RUN);
+        self.settle_round();
+    }
+
+    /// Marks the messages of the stream, and returns their ids.
+    fn mark_stream_as_cut(&mut self) -> Vec<MessageId> {
         let start = self.stream_start();
         let brought = self.transcript.messages().iter().skip(start);
         let ids: Vec<_> = brought.map(|message| message.id().clone()).collect();
-        for id in ids {
-            if let Some(message) = self.transcript.message_mut(&id) {
+        for id in &ids {
+            if let Some(message) = self.transcript.message_mut(id) {
                 mark_as_cut(message);
             }
         }
+        ids
     }
 
     fn put_shown(&mut self, message: Message) {

@@ -104,7 +104,10 @@ impl Turn {
                     self.clocks.set(TimerKey::Tool(call), left);
                 }
             }
-            EffectId::CreateRun { .. } | EffectId::Persist { .. } | EffectId::Trim { .. } => {}
+            EffectId::CreateRun { .. }
+            | EffectId::Persist { .. }
+            | EffectId::Trim { .. }
+            | EffectId::ChooseModel { .. } => {}
         }
     }
 
@@ -142,7 +145,10 @@ impl Turn {
             EffectId::Hook { place, .. } => self.clocks.stop(TimerKey::Hook(place)),
             EffectId::Open { .. } => self.forget_access(),
             EffectId::Authorize { .. } => self.clocks.stop(TimerKey::Credentials),
-            EffectId::CreateRun { .. } | EffectId::Persist { .. } | EffectId::Trim { .. } => {}
+            EffectId::CreateRun { .. }
+            | EffectId::Persist { .. }
+            | EffectId::Trim { .. }
+            | EffectId::ChooseModel { .. } => {}
         }
         self.report_pending(id, stage);
     }

@@ -13,7 +13,7 @@ const NOTE: &str = "Your last answer was empty. Answer in words, or call a tool 
 impl Turn {
     /// Returns whether the hop's stream has brought nothing that a user can be shown. Reasoning alone is no answer. The
     /// run of an AG-UI agent may do its work by state, activities or events of its own, so it is never empty.
-    pub(super) fn is_answer_empty(&self) -> bool {
+    pub(in crate::run) fn is_answer_empty(&self) -> bool {
         if self.setup.config().endpoint.dialect == Dialect::AgUi {
             return false;
         }

@@ -23,13 +23,14 @@ pub(super) mod hooks;
 mod pending;
 mod questions;
 pub(super) mod rounds;
+mod route;
 mod stored;
 mod stream;
 pub(super) mod typed;
 
 use super::parts::{
     Access, Beginnings, Budget, Clocks, Comeback, ContextWindow, Effects, EmptyAnswer, Network,
-    Presenter, Questions, Recorder, Setup, Steering, TypedAnswer,
+    Presenter, Questions, Recorder, Route, Setup, Steering, TypedAnswer,
 };
 use super::protocol::{
     BlockContent, ChangedRequest, RunConfig, RunEvent, Start, SteeringRefusal, TurnOptions,
@@ -54,6 +55,8 @@ pub(super) struct Turn {
         skip_serializing_if = "Setup::has_no_options"
     )]
     setup: Setup,
+    #[serde(default, skip_serializing_if = "Route::is_untouched")]
+    route: Route,
     transcript: Transcript,
     /// The turn: the run id of hop 0.
     id: RunId,
@@ -101,6 +104,7 @@ impl Turn {
     pub(super) fn new(config: Arc<RunConfig>, thread_id: ThreadId, history: Transcript) -> Self {
         let mut turn = Self {
             setup: Setup::new(config),
+            route: Route::default(),
             transcript: history,
             id: RunId::default(),
             ids: HopIds {
@@ -137,9 +141,9 @@ impl Turn {
     /// A turn that was just read gets what is not stored: the host's configuration, whose dialect may be another than
     /// the one that the run `spoke`.
     pub(super) fn configure(&mut self, config: Arc<RunConfig>, spoke: &str) {
-        let speaks = config.endpoint.dialect.name();
+        self.setup.configure(config, self.route.model());
+        let speaks = self.setup.config().endpoint.dialect.name();
         self.comeback.begin(spoke, speaks);
-        self.setup.configure(config);
         self.set_up_presenter();
         self.ask_for_access_again();
     }
@@ -192,6 +196,9 @@ impl Turn {
         if let Err(unknown) = self.setup.config().check_price() {
             self.warn(unknown.to_string());
         }
+        if let Err(agent) = self.setup.config().check_fallback() {
+            self.warn(agent.to_string());
+        }
         for message in self.offer().warnings.clone() {
             self.warn(message);
         }
@@ -212,6 +219,7 @@ impl Turn {
         self.comeback.begin_hop();
         self.stopped_calls.clear();
         self.network.count_from(0);
+        self.route.begin_hop();
         self.access.accepted();
         self.changed_request = ChangedRequest::default();
         self.transcript.begin_hop(hop);

@@ -74,9 +74,9 @@ impl Turn {
             EffectId::Authorize { hop, attempt } => {
                 state == StateKind::Opening && hop == self.hop && attempt < u32::MAX
             }
-            EffectId::CreateRun { hop } | EffectId::Trim { hop } => {
-                state == StateKind::Opening && hop == self.hop
-            }
+            EffectId::CreateRun { hop }
+            | EffectId::Trim { hop }
+            | EffectId::ChooseModel { hop } => state == StateKind::Opening && hop == self.hop,
             EffectId::Output { hop } => state == StateKind::Decoding && hop == self.hop,
             EffectId::Hook { place, .. } => match place {
                 HookPlace::Request { hop } => state == StateKind::Opening && hop == self.hop,

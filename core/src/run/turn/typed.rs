@@ -156,7 +156,12 @@ impl Turn {
     fn refuse_output(&mut self, call: Option<CallKey>, reason: String) -> Next {
         let most = self.setup.config().output.as_ref();
         let most = most.map_or(0, |output| output.most_retries());
-        let Some(retries_left) = self.typed.refuse(call, most) else {
+        let left = self.typed.refuse(call, most);
+        let left = left.or_else(|| {
+            let failure = self.output_invalid(reason.clone());
+            self.fall_back_after_output(&failure).then_some(most)
+        });
+        let Some(retries_left) = left else {
             let failure = self.output_invalid(reason.clone());
             if let Some(call) = call {
                 self.refuse_call(call, &format!("The answer was not taken: {reason}"));

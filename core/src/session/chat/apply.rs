@@ -70,6 +70,7 @@ impl ChatReducer {
             RunEvent::WaitingForNetwork { up_to_ms } => self.connect(ChatConnection::Offline {
                 until: Timestamp(now.0.saturating_add(*up_to_ms)),
             }),
+            RunEvent::ModelChanged { .. } => self.connect(ChatConnection::Connecting),
             RunEvent::StreamResumed { .. } => self.connect(ChatConnection::Resuming),
             RunEvent::Pending { pending } => {
                 self.chat.pending.clone_from(pending);

@@ -4,6 +4,7 @@ use super::model::Model;
 use super::{Chaos, Given, value_of};
 use crate::reply::{body, media_type, numbered};
 use serde_json::json;
+use std::sync::Arc;
 use stepwell_core::CallKey;
 use stepwell_core::dialect::Resumption;
 use stepwell_core::event::{Message, ResumeEntry, ResumeStatus};
@@ -70,6 +71,17 @@ impl Chaos {
                     effect,
                     keep: keep.map(|(_, message)| message.id().clone()).collect(),
                     summary: detail.is_multiple_of(3).then(|| "They talked.".to_owned()),
+                }
+            }
+            EffectId::ChooseModel { .. } if detail.is_multiple_of(5) => {
+                Input::ModelNotChosen { effect, message }
+            }
+            EffectId::ChooseModel { .. } => {
+                let others = self.config.fallback.models.len();
+                let models = u16::try_from(others).unwrap_or(u16::MAX).saturating_add(1);
+                Input::ModelChosen {
+                    effect,
+                    model: u32::from(detail % models),
                 }
             }
             EffectId::Output { .. } if detail.is_multiple_of(3) => Input::OutputRefused {
@@ -188,7 +200,7 @@ impl Chaos {
                     self.given.insert(effect, Given::Stream(body));
                     Input::Opened {
                         effect,
-                        content_type: Some(media_type(self.config.endpoint.dialect).to_owned()),
+                        content_type: Some(media_type(self.asked().endpoint.dialect).to_owned()),
                     }
                 }
             },
@@ -197,15 +209,16 @@ impl Chaos {
 
     /// The body of the stream that a request opens.
     fn open(&mut self, effect: EffectId, hop: u32, choice: u16) -> Vec<u8> {
-        let dialect = self.config.endpoint.dialect;
+        let asked = Arc::clone(self.asked());
+        let dialect = asked.endpoint.dialect;
         if let Some(after) = self.resumes_after.get(&effect)
             && let Some(frames) = self.streams.get(&hop)
         {
             let rest = frames.get(*after..).unwrap_or_default();
             return rest.concat().into_bytes();
         }
-        let parts = Model::new(&self.config, choice).parts();
-        if self.config.endpoint.quirks.resumption == Resumption::LastEventId {
+        let parts = Model::new(&asked, choice).parts();
+        if asked.endpoint.quirks.resumption == Resumption::LastEventId {
             let frames = numbered(dialect, hop as usize, &parts);
             let body = frames.concat().into_bytes();
             self.streams.insert(hop, frames);

@@ -134,6 +134,13 @@ impl Chaos {
         let is_refusal = |event: &RunEvent| matches!(event, RunEvent::OutputRefused { .. });
         let output = self.config.output.as_ref();
         let retries = output.map_or(0, |output| output.most_retries() as usize);
+        // Each model has as many attempts, and after a round of tools again if there are several.
+        let models = self.config.endpoints().count();
+        let asked = match models {
+            1 => 1,
+            _ => models * (limits.max_tool_rounds as usize + 1),
+        };
+        let retries = (retries + 1) * asked - 1;
         // A crash undoes the attempts that were not stored.
         let attempts = count(outputs.get(born..).unwrap_or_default(), is_refusal);
         let taken = outputs.iter().filter_map(|output| match output {
@@ -145,6 +152,9 @@ impl Chaos {
             + usize::from(limits.at_limit == LimitPolicy::SumUp)
             + (self.resumed + self.cut_hops) as usize
             + steered
+            + count(outputs, |event| {
+                matches!(event, RunEvent::ModelChanged { .. })
+            })
             + count(outputs, is_refusal);
         let hop = self.machine.hop() as usize;
         let pending = self.machine.pending_effects();
@@ -282,11 +292,12 @@ impl Chaos {
         self.ensure(!(is_limited && is_over), Invariant::KeepsLimits, || {
             format!("{id} after the cost limit was reached")
         });
-        let dialect = self.config.endpoint.dialect;
+        let endpoint = self.asked().endpoint.clone();
+        let dialect = endpoint.dialect;
         let Some(dialect) = stepwell_mock_llm::Dialect::from_name(dialect.name()) else {
             return;
         };
-        let rules = Rules::new(dialect).provider(&self.config.endpoint.provider);
+        let rules = Rules::new(dialect).provider(&endpoint.provider);
         let checked = rules.check_http(
             request.method,
             &request.url,

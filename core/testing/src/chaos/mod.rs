@@ -227,6 +227,11 @@ impl Chaos {
         &self.config
     }
 
+    /// The configuration of the model that is asked now.
+    fn asked(&self) -> &Arc<RunConfig> {
+        self.machine.config().unwrap_or(&self.config)
+    }
+
     /// Returns all outputs of the run, over all lives of its host.
     #[must_use]
     pub fn outputs(&self) -> &[Output] {

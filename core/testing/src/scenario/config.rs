@@ -1,12 +1,13 @@
 //! A configuration in the form of scenarios.
 
+use super::outputs;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use std::time::Duration;
-use stepwell_core::dialect::{Dialect, ResponseFormat, Resumption};
+use stepwell_core::dialect::{Dialect, Endpoint, GenerationSettings, ResponseFormat, Resumption};
 use stepwell_core::provider;
 use stepwell_core::run::{
-    Credentials, Durability, OfflinePolicy, RepeatLimit, RunConfig, RunIds, TextOptions,
+    Credentials, Durability, Fallback, OfflinePolicy, RepeatLimit, RunConfig, RunIds, TextOptions,
 };
 
 /// The configuration as a scenario has it. Keys and headers are left out, as are prices and other data of the endpoint
@@ -14,28 +15,16 @@ use stepwell_core::run::{
 #[must_use]
 pub fn config(config: &RunConfig) -> Value {
     let endpoint = &config.endpoint;
-    let mut said = Members::default();
-    said.put("provider", endpoint.provider.as_str());
-    let api = provider::find(&endpoint.provider)
-        .ok()
-        .and_then(|provider| {
-            let mut apis = provider.apis.iter();
-            apis.find(|api| api.dialect == endpoint.dialect)
-                .map(|api| api.name.to_string())
-        });
-    said.maybe("api", api);
-    said.put("model", endpoint.model.as_str());
-    said.put("base_url", endpoint.base_url.as_str());
+    let mut said = model(endpoint, config.credentials);
     said.maybe("instructions", config.instructions.as_deref());
     said.put("tools", tools(config));
-    said.put("settings", settings(config));
+    said.put("settings", settings(&config.settings));
     said.put("limits", limits(config));
     said.put("retry", retry(config));
+    if !config.fallback.models.is_empty() {
+        said.put("fallback", fallback(&config.fallback));
+    }
     said.put("timeouts", timeouts(config));
-    said.maybe(
-        "credentials",
-        (config.credentials == Credentials::Host).then_some("host"),
-    );
     said.maybe(
         "run_ids",
         (config.run_ids == RunIds::Host).then_some("host"),
@@ -110,6 +99,43 @@ fn name(value: &impl Serialize) -> Value {
     }
 }
 
+/// What names a model.
+fn model(endpoint: &Endpoint, credentials: Credentials) -> Members {
+    let mut said = Members::default();
+    said.put("provider", endpoint.provider.as_str());
+    let api = provider::find(&endpoint.provider)
+        .ok()
+        .and_then(|provider| {
+            let mut apis = provider.apis.iter();
+            apis.find(|api| api.dialect == endpoint.dialect)
+                .map(|api| api.name.to_string())
+        });
+    said.maybe("api", api);
+    said.put("model", endpoint.model.as_str());
+    said.put("base_url", endpoint.base_url.as_str());
+    said.maybe(
+        "credentials",
+        (credentials == Credentials::Host).then_some("host"),
+    );
+    said
+}
+
+fn fallback(fallback: &Fallback) -> Value {
+    let models = fallback.models.iter().map(|other| {
+        let mut said = model(&other.endpoint, other.credentials);
+        said.maybe("settings", other.settings.as_ref().map(settings));
+        Value::Object(said.0)
+    });
+    let after = fallback.after.iter().map(outputs::name);
+    json!({
+        "models": models.collect::<Vec<_>>(),
+        "after": after.collect::<Vec<_>>(),
+        "after_text": fallback.after_text,
+        "rest_ms": millis(fallback.rest),
+        "choice": name(&fallback.choice),
+    })
+}
+
 fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
@@ -138,8 +164,7 @@ fn tools(config: &RunConfig) -> Value {
     tools.collect()
 }
 
-fn settings(config: &RunConfig) -> Value {
-    let settings = &config.settings;
+fn settings(settings: &GenerationSettings) -> Value {
     let mut said = Members::default();
     said.maybe("temperature", settings.temperature);
     said.maybe("max_output_tokens", settings.max_output_tokens);

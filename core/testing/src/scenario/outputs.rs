@@ -65,7 +65,7 @@ fn key(call: CallKey) -> String {
 }
 
 /// The name of an enum's variant: `MaxToolRounds { max: 1 }` is `max_tool_rounds`.
-fn name(value: &impl Debug) -> String {
+pub(super) fn name(value: &impl Debug) -> String {
     let text = format!("{value:?}");
     let end = text
         .find(|letter: char| !letter.is_alphanumeric())
@@ -194,6 +194,23 @@ fn line(event: RunEvent) -> Line {
             retries_left,
             ..
         } => plain("output_refused", format!("{retries_left}, {reason}")),
+        RunEvent::ModelChanged {
+            model,
+            previous,
+            after,
+            ..
+        } => {
+            let kind = after.map(|kind| format!(" after {}", name(&kind)));
+            plain(
+                "model_changed",
+                format!(
+                    "{} to {}{}",
+                    previous.model,
+                    model.model,
+                    kind.unwrap_or_default()
+                ),
+            )
+        }
         // An event of a later core.
         other => plain(&name(&other), String::new()),
     }
@@ -277,6 +294,7 @@ fn effect_value(id: EffectId, effect: Effect) -> Value {
                 .collect();
             json!({ "tokens": overflow.tokens, "window": overflow.window, "messages": messages })
         }
+        Effect::ChooseModel { context } => json!({ "context": context }),
         Effect::DecodeOutput { value } => json!({ "value": value }),
         Effect::Authorize { rejected } => json!({ "rejected": rejected }),
         Effect::RunHook { hook, subject } => {

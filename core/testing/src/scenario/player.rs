@@ -325,6 +325,7 @@ fn hook_answer(step: &Value) -> HookAnswer {
 fn input(step: &Value, config: &RunConfig) -> Input<'static> {
     let text = |name: &str| step[name].as_str().map(str::to_owned);
     let message = || text("message").expect("a message");
+    let number = |name: &str| step[name].as_u64().expect("a number") as u32;
     match step["input"].as_str().expect("an input") {
         "start" => Input::Start(Box::new(start(step, config))),
         "run_created" => Input::RunCreated {
@@ -380,7 +381,7 @@ fn input(step: &Value, config: &RunConfig) -> Input<'static> {
         },
         "tool_asks" => Input::ToolAsks {
             effect: effect(step),
-            number: step["number"].as_u64().expect("a number") as u32,
+            number: number("number"),
             question: Question::new(message(), step["schema"].clone()),
         },
         "answer" => Input::UserAnswered {
@@ -416,6 +417,18 @@ fn input(step: &Value, config: &RunConfig) -> Input<'static> {
             summary: text("summary"),
         },
         "context_not_trimmed" => Input::ContextNotTrimmed {
+            effect: effect(step),
+            message: message(),
+        },
+        "model_resting" => Input::ModelResting {
+            model: number("model"),
+            until: Timestamp(step["until_ms"].as_u64().expect("a time")),
+        },
+        "model_chosen" => Input::ModelChosen {
+            effect: effect(step),
+            model: number("model"),
+        },
+        "model_not_chosen" => Input::ModelNotChosen {
             effect: effect(step),
             message: message(),
         },

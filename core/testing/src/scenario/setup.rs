@@ -1,33 +1,27 @@
 //! The setup of a run by a scenario: the names are those of the bindings' `RunConfig`.
 
+use super::outputs::name;
 use serde_json::Value;
 use std::sync::Arc;
 use std::time::Duration;
 use stepwell_core::Usd;
 use stepwell_core::dialect::{
-    AgUiEncoding, AgUiOptions, GenerationSettings, ResponseFormat, Resumption, Secret,
+    AgUiEncoding, AgUiOptions, Endpoint, GenerationSettings, ResponseFormat, Resumption, Secret,
 };
 use stepwell_core::event::{ExtraRules, Verification};
 use stepwell_core::pipeline::AnswerLimits;
 use stepwell_core::provider;
 use stepwell_core::run::{
-    BackgroundPolicy, ContextPolicy, Credentials, Durability, EmptyAnswerPolicy, KilledPolicy,
-    LimitPolicy, Limits, NetworkChangePolicy, OfflinePolicy, RepeatLimit, RetryPolicy, RunConfig,
-    RunIds, Timeouts, TurnOptions,
+    BackgroundPolicy, ContextPolicy, Credentials, Durability, EmptyAnswerPolicy, ErrorKind,
+    Fallback, FallbackModel, KilledPolicy, LimitPolicy, Limits, ModelChoice, NetworkChangePolicy,
+    OfflinePolicy, RepeatLimit, RetryPolicy, RunConfig, RunIds, Timeouts, TurnOptions,
 };
 use stepwell_core::tool::{OutputMode, OutputType, Tool, ToolRegistry};
 
 /// The configuration. A name that is not known here is an error of the schema's.
 pub(super) fn config(said: &Value) -> Arc<RunConfig> {
     let text = |name: &str| said[name].as_str();
-    let provider = provider::find(text("provider").expect("a provider")).expect("it is known");
-    let endpoint = provider.endpoint(
-        text("api"),
-        text("model").unwrap_or_default(),
-        text("base_url"),
-        text("key").map(|key| Secret::from(key.to_owned())),
-    );
-    let mut endpoint = endpoint.expect("an endpoint");
+    let mut endpoint = endpoint(said);
     if let Some(resumption) = text("resumption") {
         endpoint.quirks.resumption = match resumption {
             "never" => Resumption::Never,
@@ -44,10 +38,9 @@ pub(super) fn config(said: &Value) -> Arc<RunConfig> {
     config.settings = settings(&said["settings"], &GenerationSettings::default());
     config.limits = limits(&said["limits"]);
     config.retry = retry(&said["retry"]);
+    config.fallback = fallback(&said["fallback"]);
     config.timeouts = timeouts(&said["timeouts"]);
-    if text("credentials") == Some("host") {
-        config.credentials = Credentials::Host;
-    }
+    config.credentials = credentials(said);
     if text("run_ids") == Some("host") {
         config.run_ids = RunIds::Host;
     }
@@ -78,6 +71,56 @@ pub(super) fn config(said: &Value) -> Arc<RunConfig> {
         config.hooks = serde_json::from_value(hooks.clone()).expect("hooks");
     }
     Arc::new(config)
+}
+
+fn endpoint(said: &Value) -> Endpoint {
+    let text = |name: &str| said[name].as_str();
+    let provider = provider::find(text("provider").expect("a provider")).expect("it is known");
+    let endpoint = provider.endpoint(
+        text("api"),
+        text("model").unwrap_or_default(),
+        text("base_url"),
+        text("key").map(|key| Secret::from(key.to_owned())),
+    );
+    endpoint.expect("an endpoint")
+}
+
+fn credentials(said: &Value) -> Credentials {
+    match said["credentials"].as_str() {
+        Some("host") => Credentials::Host,
+        _ => Credentials::Fixed,
+    }
+}
+
+fn fallback(said: &Value) -> Fallback {
+    let default = Fallback::default();
+    let model = |said: &Value| FallbackModel {
+        endpoint: endpoint(said),
+        settings: said
+            .get("settings")
+            .map(|said| settings(said, &GenerationSettings::default())),
+        credentials: credentials(said),
+    };
+    let kind = |said: &Value| {
+        let mut kinds = ErrorKind::ALL.iter();
+        let kind = kinds.find(|kind| said == &Value::from(name(kind)));
+        *kind.expect("a kind of failure")
+    };
+    let list = |name: &str| said[name].as_array();
+    Fallback {
+        models: list("models").into_iter().flatten().map(model).collect(),
+        after: match list("after") {
+            None => default.after,
+            Some(kinds) => kinds.iter().map(kind).collect(),
+        },
+        after_text: said["after_text"] == true,
+        rest: millis(&said["rest_ms"]).unwrap_or(default.rest),
+        choice: match said["choice"].as_str() {
+            None | Some("in_order") => ModelChoice::InOrder,
+            Some("host") => ModelChoice::Host,
+            Some(other) => panic!("no choice {other}"),
+        },
+    }
 }
 
 fn output(said: &Value) -> OutputType {

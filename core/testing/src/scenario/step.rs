@@ -88,6 +88,13 @@ pub fn step(input: &Input<'_>) -> Option<Value> {
         Input::ContextNotTrimmed { effect, message } => {
             of("context_not_trimmed", effect).with("message", message.as_str())
         }
+        Input::ModelResting { model, until } => Step::new("model_resting")
+            .with("model", *model)
+            .with("until_ms", until.0),
+        Input::ModelChosen { effect, model } => of("model_chosen", effect).with("model", *model),
+        Input::ModelNotChosen { effect, message } => {
+            of("model_not_chosen", effect).with("message", message.as_str())
+        }
         Input::OutputDecoded { effect } => of("output_decoded", effect),
         Input::OutputRefused { effect, reason } => {
             of("output_refused", effect).with("reason", reason.as_str())

@@ -117,6 +117,17 @@ impl World {
                 };
                 self.schedule(2, answer);
             }
+            Effect::ChooseModel { .. } => {
+                let answer = match self.models.pop_front() {
+                    None => return,
+                    Some(Ok(model)) => Input::ModelChosen { effect: id, model },
+                    Some(Err(message)) => Input::ModelNotChosen {
+                        effect: id,
+                        message: message.to_owned(),
+                    },
+                };
+                self.schedule(2, answer);
+            }
             Effect::RunHook { subject, .. } => {
                 let answer = match self.hooks.pop_front() {
                     None => HookAnswer::GoOn,

@@ -91,6 +91,9 @@ pub struct World {
     /// The keys that the host reports when it is asked for credentials, or the reasons why there are none; it never
     /// reports once they are used up.
     pub credentials: VecDeque<Result<&'static str, &'static str>>,
+    /// The models that the host chooses for the next hops, or the reasons why it cannot; it never chooses once they are used
+    /// up.
+    pub models: VecDeque<Result<u32, &'static str>>,
     /// The answers of the next hooks; hooks let everything pass once they are used up.
     pub hooks: VecDeque<Hook>,
     /// The way in which bodies are cut into chunks.
@@ -149,6 +152,7 @@ impl World {
             trims: VecDeque::new(),
             decodes: VecDeque::new(),
             credentials: VecDeque::new(),
+            models: VecDeque::new(),
             hooks: VecDeque::new(),
             cut: Cut::Seeded,
             ignores_cancel: false,

@@ -58,7 +58,8 @@ impl World {
             .pop_front()
             .or_else(|| self.fallback_reply.clone());
         let reply = reply.unwrap_or_else(|| panic!("no answer is scripted for {effect}"));
-        let dialect = self.config.endpoint.dialect;
+        let asked = self.machine.config().unwrap_or(&self.config);
+        let dialect = asked.endpoint.dialect;
         let hop = hop as usize;
         let sse = Some(media_type(dialect));
         let lost = Input::Lost {

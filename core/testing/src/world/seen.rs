@@ -50,6 +50,7 @@ impl Seen {
             Effect::Authorize { rejected: true } => "authorize anew",
             Effect::AskUser { .. } => "ask_user",
             Effect::AnswerTool { .. } => "answer",
+            Effect::ChooseModel { .. } => "choose",
             Effect::RunHook { .. } => "hook",
             _ => "effect",
         };

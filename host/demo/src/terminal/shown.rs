@@ -72,6 +72,14 @@ impl Shown {
                 self.screen
                     .retry(&format!("{reason}; attempt {attempt} in {seconds:.1} s"))
             }
+            RunEvent::ModelChanged { model, reason, .. } => {
+                let reason = reason
+                    .as_deref()
+                    .map(|reason| format!("{}; ", one_line(reason)));
+                let reason = reason.unwrap_or_default();
+                self.screen
+                    .retry(&format!("{reason}{} is asked", model.model))
+            }
             _ => Ok(()),
         }
     }

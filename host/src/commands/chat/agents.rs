@@ -5,7 +5,7 @@ use super::asking::{Ask, answerer, approver};
 use crate::logging::traces_content;
 use crate::serve::{Backend, ServerTool, scripted, scripted_slowly};
 use crate::settings::{LimitSettings, ModelSettings, Origin, Sources};
-use crate::setup::endpoint;
+use crate::setup::{endpoint, fallback};
 use crate::tools::{calculator, clock};
 use std::sync::Arc;
 use std::time::Duration;
@@ -47,8 +47,9 @@ impl Agents {
         is_watched: bool,
     ) -> Result<Self, Failure> {
         let mut scripted_model = None;
+        fallback(&settings.model)?;
         if endpoint(&settings.model)?.is_none() {
-            sources.refuse_provider_flags(&["api", "base_url", "model"])?;
+            sources.refuse_provider_flags(&["api", "base_url", "model", "fallback"])?;
             let client = HttpClient::new().map_err(Failure::failed)?;
             scripted_model = Some(if is_watched {
                 scripted_slowly(DELTA_DELAY, client).await?
@@ -104,6 +105,7 @@ impl Agents {
             }
         }
         endpoint(&settings)?;
+        fallback(&settings)?;
         self.settings.model = settings;
         self.scripted = None;
         Ok(())
@@ -118,7 +120,12 @@ impl Agents {
         };
         let endpoint = endpoint.ok_or_else(|| Failure::usage("no provider is set"))?;
         let names = settings.ask_before.clone();
+        let others = match self.is_scripted() {
+            true => Vec::new(),
+            false => fallback(&settings.model)?,
+        };
         let mut agent = Agent::builder(endpoint)
+            .fallback(others)
             .tool_source(AskBefore::new(self.servers.clone(), names))
             .approver(approver(self.ask.clone()))
             .answerer(answerer(self.ask.clone()))

@@ -2,11 +2,10 @@
 
 use crate::serve::{Backend, ServerTool, scripted};
 use crate::settings::{ModelSettings, Sources};
-use crate::setup::endpoint;
+use crate::setup::{endpoint, fallback, named};
 use crate::tools::{calculator, clock};
 use std::fs;
 use std::path::Path;
-use stepwell_core::dialect::Endpoint;
 use stepwell_core::run::Limits;
 use stepwell_demo::Failure;
 use stepwell_io::HttpClient;
@@ -25,7 +24,8 @@ pub(super) fn of_provider(
         calculator::tool().label(|arguments| Some(arguments["expression"].as_str()?.to_owned()));
     Ok(Some(Backend {
         endpoint,
-        offered: offered(settings, offer)?,
+        offered: named(settings, offer)?,
+        fallback: fallback(settings)?,
         instructions: None,
         limits: Limits::default(),
         tools: vec![
@@ -42,35 +42,12 @@ pub(super) async fn of_script(
     sources: &Sources,
     client: HttpClient,
 ) -> Result<(MockLlm, Backend), Failure> {
-    sources.refuse_provider_flags(&["api", "base_url", "model", "offer"])?;
+    sources.refuse_provider_flags(&["api", "base_url", "model", "offer", "fallback"])?;
     let script = script.map(|path| {
         let unusable = |error| Failure::usage(format!("{}: {error}", path.display()));
         fs::read_to_string(path).map_err(unusable)
     });
     scripted(script.transpose()?.as_deref(), client).await
-}
-
-/// Returns the models that a turn may ask for, besides the one of the settings.
-fn offered(settings: &ModelSettings, offer: &[String]) -> Result<Vec<Endpoint>, Failure> {
-    let offered = offer.iter().map(|name| {
-        let (provider, model) = name
-            .split_once('/')
-            .filter(|(provider, model)| !provider.is_empty() && !model.is_empty())
-            .ok_or_else(|| {
-                Failure::usage(format!("`{name}` is no model: write it as PROVIDER/MODEL"))
-            })?;
-        let mut other = ModelSettings {
-            model: Some(model.to_owned()),
-            ..settings.clone()
-        };
-        if settings.provider.as_deref() != Some(provider) {
-            other.provider = Some(provider.to_owned());
-            // Both values belong to the provider of the settings.
-            (other.api, other.base_url) = (None, None);
-        }
-        endpoint(&other)
-    });
-    offered.filter_map(Result::transpose).collect()
 }
 
 /// Marks the tools that need the user's approval.

@@ -106,6 +106,9 @@ impl Serve {
         self.limits.apply(&mut backend.limits);
         let mut config = RunConfig::new(backend.endpoint.clone());
         config.limits = backend.limits;
+        let others = backend.fallback.iter().cloned();
+        config.fallback.models = others.map(Into::into).collect();
+        config.check_fallback().map_err(Failure::usage)?;
         config.check_price().map_err(Failure::usage)
     }
 

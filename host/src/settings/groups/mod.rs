@@ -99,6 +99,9 @@ pub(crate) struct ModelSettings {
     /// The model, as the provider names it.
     #[arg(long, env = "STEPWELL_MODEL")]
     pub(crate) model: Option<String>,
+    /// A model that is asked when the one before has failed, as PROVIDER/MODEL; may be repeated.
+    #[arg(long, env = "STEPWELL_FALLBACK", value_name = "PROVIDER/MODEL")]
+    pub(crate) fallback: Vec<String>,
     /// The instructions that the model is given before the conversation.
     #[arg(long, env = "STEPWELL_INSTRUCTIONS", value_name = "TEXT")]
     pub(crate) instructions: Option<String>,

@@ -1,3 +1,4 @@
+mod models;
 mod tools;
 mod turns;
 #[cfg(feature = "macros")]
@@ -9,6 +10,7 @@ use crate::app::asking::Asking;
 use crate::app::credentials::CredentialSource;
 use crate::app::instructions::InstructionsSource;
 use crate::app::journal::JournalSink;
+use crate::app::model_choice::ModelChooser;
 use crate::app::observer::MakeObserver;
 use crate::app::output::OutputDecoder;
 use crate::app::run_source::RunSource;
@@ -25,6 +27,7 @@ use crate::device::Device;
 use crate::error::{Error, ErrorKind};
 use crate::http::HttpClient;
 use crate::model::{Model, ModelError};
+use crate::model_health::ModelHealth;
 use crate::store::TurnStore;
 use crate::threads::Registration;
 use std::fmt;
@@ -34,7 +37,7 @@ use stepwell_core::dialect::Endpoint;
 use stepwell_core::provider::UnknownPrice;
 use stepwell_core::provider::{self, EndpointError};
 use stepwell_core::registry::SharedRegistry;
-use stepwell_core::run::{Credentials, HookSpec, RunConfig};
+use stepwell_core::run::{Credentials, FallbackError, HookSpec, RunConfig};
 use stepwell_core::tool::ToolError;
 use stepwell_core::tool::ToolRegistry;
 
@@ -57,6 +60,8 @@ struct BuilderParts {
     deps: Option<Deps>,
     run_source: Option<Arc<dyn RunSource>>,
     trimmer: Option<Arc<dyn Trimmer>>,
+    chooser: Option<Arc<dyn ModelChooser>>,
+    health: ModelHealth,
     decoder: Option<Arc<dyn OutputDecoder>>,
     output: OwnOutput,
     credentials: Option<Arc<dyn CredentialSource>>,
@@ -72,6 +77,7 @@ struct BuilderParts {
     registry: Option<SharedRegistry>,
     device: Option<Device>,
     model_error: Option<ModelError>,
+    fallback_error: Option<ModelError>,
     tool_error: Option<ToolError>,
 }
 
@@ -102,9 +108,12 @@ pub enum BuildError {
     /// Two hooks have one name.
     #[error("there are two hooks named `{0}`: give each a name of its own")]
     HookTwice(String),
-    /// A turn's cost is limited, and the model's price is unknown.
+    /// A turn's cost is limited, and the price of a model is unknown.
     #[error(transparent)]
     Price(#[from] UnknownPrice),
+    /// The models cannot take each other's place.
+    #[error(transparent)]
+    Fallback(#[from] FallbackError),
 }
 
 impl From<BuildError> for Error {
@@ -158,6 +167,8 @@ impl<D> AgentBuilder<D> {
             deps: None,
             run_source: None,
             trimmer: None,
+            chooser: None,
+            health: ModelHealth::shared(),
             decoder: None,
             output: OwnOutput::default(),
             credentials: None,
@@ -173,6 +184,7 @@ impl<D> AgentBuilder<D> {
             registry: None,
             device: None,
             model_error,
+            fallback_error: None,
             tool_error: None,
         }))
     }
@@ -189,6 +201,8 @@ impl<D> AgentBuilder<D> {
             deps,
             run_source,
             trimmer,
+            chooser,
+            health,
             decoder,
             credentials,
             hooks,
@@ -206,6 +220,8 @@ impl<D> AgentBuilder<D> {
         parts.deps = deps;
         parts.run_source = run_source;
         parts.trimmer = trimmer;
+        parts.chooser = chooser;
+        parts.health = health;
         parts.decoder = decoder;
         parts.credentials = credentials;
         parts.hooks = hooks;
@@ -248,6 +264,12 @@ impl<D, T> AgentBuilder<D, T> {
     #[must_use]
     pub fn endpoint(&self) -> &Endpoint {
         &self.parts.config.endpoint
+    }
+
+    /// Returns the endpoints of the models that are asked when that one has failed.
+    #[doc(hidden)]
+    pub fn other_endpoints(&self) -> impl Iterator<Item = &Endpoint> {
+        self.parts.config.endpoints().skip(1)
     }
 
     /// Returns the tools that were added so far.
@@ -398,6 +420,9 @@ impl BuilderParts {
         if let Some(error) = self.model_error.as_ref().filter(needs_no_key) {
             return Some(error.clone().into());
         }
+        if let Some(error) = &self.fallback_error {
+            return Some(error.clone().into());
+        }
         if let Some(error) = &self.tool_error {
             return Some(error.clone().into());
         }
@@ -407,6 +432,9 @@ impl BuilderParts {
         };
         if let Some((_, hook)) = hooks.iter().enumerate().find(is_twice) {
             return Some(BuildError::HookTwice(hook.name.clone()));
+        }
+        if let Err(error) = self.config.check_fallback() {
+            return Some(error.into());
         }
         self.config.check_price().err().map(BuildError::from)
     }
@@ -419,6 +447,8 @@ impl BuilderParts {
             deps: self.deps,
             run_source: self.run_source,
             trimmer: self.trimmer,
+            chooser: self.chooser,
+            health: self.health,
             decoder: self.decoder,
             credentials: self.credentials,
             hooks: self.hooks,

@@ -82,6 +82,16 @@ impl Drive<'_> {
                 let value = json!({ "attempt": attempt, "delayMs": delay_ms });
                 self.writer.append(custom("retrying", value)).await;
             }
+            RunEvent::ModelChanged {
+                model,
+                previous,
+                after,
+                ..
+            } => {
+                let value =
+                    json!({ "model": model.model, "previous": previous.model, "after": after });
+                self.writer.append(custom("model_changed", value)).await;
+            }
             _ => {}
         }
     }

@@ -116,7 +116,7 @@ impl Drive<'_> {
         self.report_state().await;
         let finished = self.turn.finish().await;
         close(self.commands).await;
-        let ending = Ending::of(&finished.outcome, stop, Some(self.endpoint));
+        let ending = Ending::of(&finished.outcome, stop, self.models);
         let run = self.run.unwrap_or_else(|| CurrentRun {
             id: self.key.turn.clone(),
             before: TokenUsage::default(),

@@ -111,7 +111,7 @@ impl Drive<'_> {
     async fn report_end(&mut self, ending: Ending, handle: &TurnHandle) {
         let Some(run) = self.run.take() else { return };
         let used = handle.usage().await.unwrap_or_default();
-        let usage = usage_since(used, &run.before, Some(self.endpoint));
+        let usage = usage_since(used, &run.before, self.models.first());
         let event = ending.event(&input(self.key, &run.id), usage);
         tracing::info!(target: "stepwell", turn = %self.key, run = %run.id, end = event.kind(), "a run is over, and its turn waits");
         if let Some(observer) = run.observer {

@@ -33,8 +33,8 @@ pub(crate) struct Drive<'a> {
     pub(crate) setup: &'a DriverSetup,
     pub(crate) key: &'a TurnKey,
     pub(crate) agent: &'a TurnAgent,
-    /// The endpoint of the model that answers.
-    pub(crate) endpoint: &'a Endpoint,
+    /// The endpoints of the models that the turn may ask, the one that answers first.
+    pub(crate) models: &'a [Endpoint],
     pub(crate) turn: TurnEvents,
     pub(crate) writer: &'a mut EventWriter,
     pub(crate) rounds: Rounds,

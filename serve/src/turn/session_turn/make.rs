@@ -75,8 +75,10 @@ impl SessionTurn {
         Some(TurnSetup {
             agent: agent_of_turn,
             conversation,
+            models: std::iter::once(endpoint)
+                .chain(agent.other_endpoints().iter().cloned())
+                .collect(),
             turn_agent: agent,
-            endpoint,
             asked,
             stored,
             state,
@@ -137,7 +139,8 @@ pub(super) struct TurnSetup {
     pub(super) agent: Agent,
     pub(super) conversation: Conversation,
     turn_agent: Arc<TurnAgent>,
-    endpoint: Endpoint,
+    /// The endpoints of the models that the turn may ask, the one that answers first.
+    models: Vec<Endpoint>,
     asked: mpsc::UnboundedReceiver<Asking>,
     pub(super) stored: Stored,
     pub(super) state: Option<SharedState>,
@@ -154,7 +157,7 @@ impl TurnSetup {
         BegunTurn {
             turn,
             agent: self.turn_agent,
-            endpoint: self.endpoint,
+            models: self.models,
             asked: self.asked,
             stored: self.stored,
             written,

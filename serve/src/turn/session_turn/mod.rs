@@ -82,8 +82,8 @@ pub(crate) struct SessionTurn {
 struct BegunTurn {
     turn: TurnEvents,
     agent: Arc<TurnAgent>,
-    /// The endpoint of the model that answers.
-    endpoint: Endpoint,
+    /// The endpoints of the models that the turn may ask, the one that answers first.
+    models: Vec<Endpoint>,
     asked: mpsc::UnboundedReceiver<Asking>,
     stored: Stored,
     written: Written,
@@ -133,10 +133,10 @@ impl SessionTurn {
         let generation = stored.generation;
         let mut writer = EventWriter::stored(self.log(stored, &begun), &begun.written);
         let (setup, key) = (Arc::clone(&self.setup), self.key.clone());
-        let (endpoint, is_over) = (begun.endpoint.clone(), Arc::clone(&self.is_over));
+        let (models, is_over) = (begun.models.clone(), Arc::clone(&self.is_over));
         match Box::pin(self.drive(begun, &mut writer)).await? {
             DriveEnd::Ended(ending, run) => {
-                report_end(ending, run, &key, &endpoint, &is_over, writer).await
+                report_end(ending, run, &key, &models, &is_over, writer).await
             }
             DriveEnd::Left => writer.finish().await,
             DriveEnd::Rests(owner) => {
@@ -173,7 +173,7 @@ impl SessionTurn {
             setup,
             key: &self.key,
             agent: &begun.agent,
-            endpoint: &begun.endpoint,
+            models: &begun.models,
             turn: begun.turn,
             writer,
             rounds: announced.rounds,
@@ -271,14 +271,14 @@ async fn report_end(
     ending: Ending,
     run: EndedRun,
     key: &TurnKey,
-    endpoint: &Endpoint,
+    models: &[Endpoint],
     is_over: &AtomicBool,
     mut writer: EventWriter,
 ) -> Result<(), StoreError> {
     if let Some(notice) = ending.notice() {
         writer.append(notice).await;
     }
-    let usage = usage_since(run.used, &run.before, Some(endpoint));
+    let usage = usage_since(run.used, &run.before, models.first());
     let event = ending.event(&input(key, &run.id), usage);
     tracing::info!(target: "stepwell", turn = %key, end = event.kind(), "a turn is over");
     if let Some(observer) = run.observer {

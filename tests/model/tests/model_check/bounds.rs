@@ -7,8 +7,8 @@ use stepwell_core::dialect::Dialect;
 use stepwell_core::provider;
 use stepwell_core::run::model_check::Abstraction;
 use stepwell_core::run::{
-    BackgroundPolicy, Credentials, Durability, HookMoment, HookSpec, LimitPolicy,
-    NetworkChangePolicy, OfflinePolicy, RepeatLimit, RunConfig, RunIds,
+    BackgroundPolicy, Credentials, Durability, FallbackModel, HookMoment, HookSpec, LimitPolicy,
+    ModelChoice, NetworkChangePolicy, OfflinePolicy, RepeatLimit, RunConfig, RunIds,
 };
 use stepwell_core::tool::{OutputMode, OutputType, Tool};
 
@@ -110,6 +110,11 @@ impl Bounds {
         self.config.durability != Durability::None
     }
 
+    /// Returns the number of models.
+    pub fn models(&self) -> u32 {
+        u32::try_from(self.config.endpoints().count()).expect("a few")
+    }
+
     pub fn asks_for_keys(&self) -> bool {
         self.config.credentials == Credentials::Host
     }
@@ -159,6 +164,13 @@ fn typed(mode: OutputMode) -> OutputType {
         "required": ["n"]});
     let output = OutputType::new("Number", schema).expect("a type");
     output.mode(mode).retries(1).decoded_by_host(true)
+}
+
+/// Another model of the same provider.
+fn other(config: &RunConfig) -> FallbackModel {
+    let mut endpoint = config.endpoint.clone();
+    "other".clone_into(&mut endpoint.model);
+    endpoint.into()
 }
 
 /// Two calls in two hops, with everything in it.
@@ -276,6 +288,30 @@ pub fn small() -> Vec<Bounds> {
                 bounds.crashes = 1;
                 bounds.device = 1;
                 config.credentials = Credentials::Host;
+            },
+        ),
+        Bounds::new(
+            "chat, another model after a failure, one crash",
+            Dialect::OpenAiChat,
+            |bounds, config| {
+                bounds.calls = 1;
+                bounds.texts = true;
+                bounds.crashes = 1;
+                config.retry.attempts = 1;
+                config.fallback.models = vec![other(config)];
+                config.fallback.after_text = true;
+            },
+        ),
+        Bounds::new(
+            "chat, models that the host chooses, runs made by the backend",
+            Dialect::OpenAiChat,
+            |bounds, config| {
+                bounds.calls = 1;
+                bounds.crashes = 1;
+                config.retry.attempts = 1;
+                config.run_ids = RunIds::Host;
+                config.fallback.models = vec![other(config)];
+                config.fallback.choice = ModelChoice::Host;
             },
         ),
         Bounds::new(

@@ -89,6 +89,7 @@ impl World {
                     | Hand::Tool
                     | Hand::Approval
                     | Hand::Key
+                    | Hand::Choice
                     | Hand::Question
                     | Hand::Hook
             )
@@ -268,6 +269,13 @@ fn answers(effect: EffectId) -> Vec<Input<'static>> {
             },
             Input::Ended { effect },
             Input::Lost {
+                effect,
+                message: message(),
+            },
+        ],
+        EffectId::ChooseModel { .. } => vec![
+            Input::ModelChosen { effect, model: 0 },
+            Input::ModelNotChosen {
                 effect,
                 message: message(),
             },

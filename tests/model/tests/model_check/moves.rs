@@ -31,6 +31,10 @@ pub enum Move {
     NotCreated(EffectId),
     Authorized(EffectId),
     NotAuthorized(EffectId),
+    /// The host chooses the model of this number.
+    Chosen(EffectId, u32),
+    /// The host's code cannot choose one.
+    NotChosen(EffectId),
     Opened(EffectId),
     Refused(EffectId, u16),
     Unreachable(EffectId),
@@ -93,6 +97,7 @@ impl Move {
             | Self::Unreachable(_)
             | Self::NotCreated(_)
             | Self::NotAuthorized(_)
+            | Self::NotChosen(_)
             | Self::Vetoes(_)
             | Self::Raises(_)
             | Self::Refused(..) => false,
@@ -122,6 +127,8 @@ impl fmt::Display for Move {
             Self::NotCreated(id) => write!(f, "{id}: the backend does not create the run"),
             Self::Authorized(id) => write!(f, "{id}: the host has a key"),
             Self::NotAuthorized(id) => write!(f, "{id}: the host has no key"),
+            Self::Chosen(id, model) => write!(f, "{id}: the host chooses the model {model}"),
+            Self::NotChosen(id) => write!(f, "{id}: the host chooses no model"),
             Self::Opened(id) => write!(f, "{id}: the stream opens"),
             Self::Refused(id, status) => write!(f, "{id}: refused with {status}"),
             Self::Unreachable(id) => write!(f, "{id}: no connection"),
@@ -169,6 +176,11 @@ impl World {
             match hand {
                 Hand::Create => moves.extend([Move::Created(id), Move::NotCreated(id)]),
                 Hand::Key => moves.extend([Move::Authorized(id), Move::NotAuthorized(id)]),
+                Hand::Choice => {
+                    let models = self.bounds.models();
+                    moves.extend((0..models).map(|model| Move::Chosen(id, model)));
+                    moves.push(Move::NotChosen(id));
+                }
                 Hand::Request => {
                     moves.push(Move::Opened(id));
                     if self.bounds.asks_for_keys() {

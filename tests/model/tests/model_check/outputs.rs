@@ -88,6 +88,7 @@ impl World {
         match effect {
             Effect::CreateRun { .. } => self.put(id, Hand::Create),
             Effect::Authorize { .. } => self.put(id, Hand::Key),
+            Effect::ChooseModel { .. } => self.put(id, Hand::Choice),
             Effect::OpenStream { request } => {
                 if let Err(fault) = legal_request(&request.body) {
                     self.wrong(format!("I8: the request of {id}: {fault}"));
@@ -152,7 +153,10 @@ impl World {
         let steers = u32::from(self.bounds.steers - self.steers);
         // An answer that a crash has cut is asked for in a hop of its own.
         let died = u32::from(self.bounds.crashes - self.crashes);
-        let last = self.bounds.last_hop() + questions + steers + died;
+        let rounds = self.bounds.last_hop();
+        // So is one that another model is to give again, before each round of tools and after the last.
+        let replaced = (self.bounds.models() - 1) * (rounds + 1);
+        let last = rounds + questions + steers + died + replaced;
         if hop > last {
             self.wrong(format!("I9: hop {hop}, where {last} is the last"));
         }
@@ -165,7 +169,7 @@ impl World {
         // A try without a network, or on a network that changed, does not count.
         let tries = self.bounds.config.retry.attempts;
         // Each may be refused once for its key.
-        let tries = tries * (1 + u32::from(self.bounds.asks_for_keys()));
+        let tries = tries * (1 + u32::from(self.bounds.asks_for_keys())) * self.bounds.models();
         let most = tries + 2 * u32::from(self.bounds.device);
         if attempt >= most || opens > most * (died + 1) {
             self.wrong(format!("I1: {id} is request {opens} of hop {hop}"));

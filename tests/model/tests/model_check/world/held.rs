@@ -8,6 +8,8 @@ pub enum Hand {
     Create,
     /// The host gets credentials.
     Key,
+    /// The host chooses a model.
+    Choice,
     Request,
     Stream(Said),
     Approval,

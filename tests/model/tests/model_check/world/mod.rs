@@ -287,6 +287,15 @@ impl World {
                 let message = message();
                 Input::NotAuthorized { effect, message }
             }
+            Move::Chosen(effect, model) => {
+                self.take(effect);
+                Input::ModelChosen { effect, model }
+            }
+            Move::NotChosen(effect) => {
+                self.take(effect);
+                let message = message();
+                Input::ModelNotChosen { effect, message }
+            }
             Move::Opened(effect) => {
                 self.put(effect, Hand::Stream(Said::default()));
                 Input::Opened {

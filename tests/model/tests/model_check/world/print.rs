@@ -27,6 +27,7 @@ impl World {
                 Hand::Deferred => 7u8.hash(&mut out),
                 Hand::Decoding => 8u8.hash(&mut out),
                 Hand::Key => 8u8.hash(&mut out),
+                Hand::Choice => 8u8.hash(&mut out),
                 Hand::Question => 8u8.hash(&mut out),
                 Hand::Hook => 8u8.hash(&mut out),
             }
