@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 from collections.abc import Callable, Iterator
@@ -14,7 +15,7 @@ from scenario_screens import Screens
 
 from stepwell import Limits, StepwellError, Tool, ToolCallUpdate, ToolOutput
 from stepwell.callbacks import AnswerDeclined
-from stepwell.machine import AgUiOptions, AnswerGiven, AnswerTool, AskApproval, AskUser, Authorize, Completed, ContextEntry, ContextGuard, CreateRun, DecodeOutput, DevicePolicy, Effect, GenerationSettings, HookSpec, HookSubject, HookedAnswer, HookedCall, HookedRequest, HookedResult, JsonSchema, OpenStream, OutputType, Outputs, Persist, RepeatLimit, RetryPolicy, RunConfig, RunHook, RunMachine, RunTool, TextMessageContent, TextOptions, Timeouts, TrimContext, TurnOptions
+from stepwell.machine import AgUiOptions, AnswerGiven, AnswerTool, AskApproval, AskUser, Authorize, ChooseModel, Completed, ContextEntry, ContextGuard, CreateRun, DecodeOutput, DevicePolicy, Effect, Fallback, FallbackModel, GenerationSettings, HookSpec, HookSubject, HookedAnswer, HookedCall, HookedRequest, HookedResult, JsonSchema, OpenStream, OutputType, Outputs, Persist, RepeatLimit, RetryPolicy, RunConfig, RunHook, RunMachine, RunTool, TextMessageContent, TextOptions, Timeouts, TrimContext, TurnOptions
 from stepwell.updates import (
     AnswerDropped,
     CallKey,
@@ -28,6 +29,7 @@ from stepwell.updates import (
     Incomplete,
     Interrupted,
     LimitReached,
+    ModelChanged,
     Outcome,
     OutputRefused,
     ToolArgumentsUpdate,
@@ -116,6 +118,7 @@ def config(said: dict[str, Any]) -> RunConfig:
         tools=_tools(said),
         settings=_settings(said.get("settings", {})),
         limits=_limits(said.get("limits", {})),
+        fallback=_fallback(said.get("fallback", {})),
         retry=RetryPolicy(**{name: retry[name] for name in retry if not name.endswith("_ms")}, **delays),  # type: ignore[arg-type]
         timeouts=Timeouts(**_seconds(said.get("timeouts", {}), "silence", "tool", "turn", "approval", "deferred", "credentials", "closing")),
         device=DevicePolicy(**{name: device[name] for name in device if name != "offline_ms"}, **offline),  # type: ignore[arg-type]
@@ -123,6 +126,15 @@ def config(said: dict[str, Any]) -> RunConfig:
         context_guard=ContextGuard(**said.get("context_guard", {})),
         ag_ui=AgUiOptions(**said.get("ag_ui", {})),
     )
+
+
+def _fallback(said: dict[str, Any]) -> Fallback:
+    given: dict[str, Any] = {name: said[name] for name in ("after", "after_text", "choice") if name in said}
+    models = [
+        FallbackModel(**{**model, "settings": _settings(model["settings"]) if "settings" in model else None})
+        for model in said.get("models", [])
+    ]
+    return Fallback(models=models, **given, **_seconds(said, "rest"))
 
 
 def _tools(said: dict[str, Any]) -> list[Tool[..., Any]]:
@@ -276,6 +288,9 @@ def _event(event: Event) -> tuple[str, str | None, str]:
             return kind, None, f"{event.hook} {event.moment.value}, {event.reason}"
         case ContextTrimmed():
             return kind, None, f"{event.tokens}, without {' '.join(event.left_out)}"
+        case ModelChanged():
+            after = "" if event.after is None else f" after {_snake(event.after.value)}"
+            return kind, None, f"{event.previous.model} to {event.model.model}{after}"
     return kind, None, ""
 
 
@@ -306,6 +321,8 @@ def _effect(effect: Effect) -> dict[str, Any]:
             fields["blocks"] = [
                 {"sequence": block.sequence, "hop": block.hop, "content": block.content} for block in effect.blocks
             ]
+        case ChooseModel():
+            fields = {"context": dataclasses.asdict(effect.context)}
         case DecodeOutput():
             fields = {"value": effect.value}
         case TrimContext():
@@ -459,6 +476,10 @@ def _input(machine: RunMachine, step: dict[str, Any]) -> Callable[..., Outputs]:
         case "context_trimmed":
             arguments.append(step["keep"])
             named = {"summary": step.get("summary")}
+        case "model_resting":
+            arguments = [step["model"], EPOCH + step["until_ms"] * MILLISECOND]
+        case "model_chosen":
+            arguments.append(step["model"])
         case "resume":
             arguments = [_answers(step)]
         case "cancel_call":

@@ -15,7 +15,7 @@ from .output import TypedOutput
 from .tools import Tool, as_tool, wanted_deps
 
 if TYPE_CHECKING:
-    from ._ffi.config import OutputType, RunConfig
+    from ._ffi.config import FallbackModel, OutputType, RunConfig
     from .runner import TurnRunner
     from .sessions import SessionStore
 
@@ -48,6 +48,7 @@ class Definition:
         self.instructions: str | None = instructions if isinstance(instructions, str) else None
         self.instructions_source: Any = None if isinstance(instructions, str) else instructions
         self.client = given.get("client")
+        self.fallback: tuple[Model, ...] = tuple(Model.of(other) for other in given.get("fallback", ()))
         self.registry = given.get("registry")
         self.typed: TypedOutput | None = None if output_type is None else TypedOutput(output_type)
         """The type of the answers; ``None`` for text."""
@@ -78,10 +79,13 @@ class Definition:
 
     def config(self) -> tuple[RunConfig, Any]:
         """Returns the configuration, and the function that gives the keys, if there is one."""
-        from ._ffi.config import AgUiOptions, ContextGuard, DevicePolicy, Limits, RetryPolicy, RunConfig, TextOptions, Timeouts
+        from ._ffi.config import AgUiOptions, ContextGuard, DevicePolicy, Fallback, Limits, RetryPolicy
+        from ._ffi.config import RunConfig, TextOptions, Timeouts
 
         given, model = self.given, self.model
         key, source = model.key_and_source()
+        custom = [*model.custom_providers]
+        custom += [each for other in self.fallback for each in other.custom_providers if each not in custom]
         typed = self.typed
         output: OutputType | None = None if typed is None or typed.is_text else typed.asked
         config = RunConfig(
@@ -95,11 +99,17 @@ class Definition:
             settings=generation_settings(self.settings, model),
             limits=given.get("limits", Limits()),
             retry=given.get("retry", RetryPolicy()),
+            fallback=Fallback(
+                models=[self._other_model(other) for other in self.fallback],
+                after=given.get("fallback_after", ()),
+                after_text=given.get("fallback_after_text", False),
+                rest=given.get("model_rest"),
+            ),
             timeouts=given.get("timeouts", Timeouts()),
             partial_arguments=given.get("partial_arguments", False),
             device=given.get("device", DevicePolicy()),
             resumption=given.get("resumption"),
-            providers=model.custom_providers,
+            providers=custom,
             price=given.get("price"),
             text=given.get("text_options", TextOptions()),
             context_guard=given.get("context_guard", ContextGuard()),
@@ -109,6 +119,26 @@ class Definition:
             tools=self.tools,
         )
         return config, source
+
+    def _other_model(self, model: Model) -> FallbackModel:
+        from ._ffi.config import FallbackModel
+
+        key, source = model.key_and_source()
+        return FallbackModel(
+            provider=model.provider,
+            model=model.name,
+            api=model.api,
+            base_url=model.base_url,
+            key=key,
+            headers=dict(model.headers),
+            credentials=None if source is None else "host",
+            settings=generation_settings(self.settings, model),
+        )
+
+    def _key_sources(self) -> dict[tuple[str, str], Any]:
+        """Returns the functions that give keys, by the provider and the name of their model."""
+        sources = {(model.provider, model.name): model.key_and_source()[1] for model in (self.model, *self.fallback)}
+        return {name: source for name, source in sources.items() if source is not None}
 
     def lowered(self, store: SessionStore | None) -> tuple[_ffi.RunConfig, _ffi.AgentSetup]:
         """Returns the definition in the library's form."""
@@ -122,6 +152,8 @@ class Definition:
             lowered.run_ids = _ffi.RunIds.HOST
         if given.get("trim_context") is not None:
             lowered.context_guard.at_limit = _ffi.ContextPolicy.TRIM
+        if given.get("model_for") is not None:
+            lowered.fallback.choice = _ffi.ModelChoice.HOST
         if source is not None:
             lowered.credentials = _ffi.Credentials.HOST
         lowered.hooks = [spec_of(hook) for hook in given.get("hooks", ())]
@@ -163,8 +195,9 @@ class Definition:
             self.client,
             given.get("run_source"),
             given.get("trim_context"),
+            given.get("model_for"),
             None if typed is None else typed.read,
-            self.model.key_and_source()[1],
+            self._key_sources(),
             self.instructions_source,
             given.get("hooks", ()),
             given.get("on_tool_error") or tool_bugs.default_for(self.model.base_url),

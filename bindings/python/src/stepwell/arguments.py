@@ -46,6 +46,7 @@ _LOADED_LATE: dict[str, str] = {
     "ThreadKey": "stores",
     "Timeouts": "config",
     "Trimmer": "runner",
+    "ModelChooser": "runner",
     "Turn": "turn",
     "TurnResult": "result",
 }

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from .journals import JournalSink
     from .model import Model
     from .registry import RunRegistry
-    from .runner import Answerer, Approver, InstructionsSource, RunSource, Trimmer
+    from .runner import Answerer, Approver, InstructionsSource, ModelChooser, RunSource, Trimmer
     from .sessions import SessionStore
     from .stores import Store
     from .transport import HttpClient
@@ -46,6 +46,26 @@ WhenBusy = Literal["fail", "cancel", "queue", "steer"]
 """What happens to a message while another turn of its conversation is under way. ``fail``: its turn fails at once with
 ``BusyError``. ``cancel``: the other turn is cancelled. ``queue``: the message waits for the end of the other turn. ``steer``: the
 message joins the other turn, whose model answers it."""
+
+
+FailureKind = Literal[
+    "authentication",
+    "permission",
+    "not_found",
+    "rate_limit",
+    "quota",
+    "context_too_long",
+    "invalid_request",
+    "refused",
+    "content_filter",
+    "output_invalid",
+    "server_error",
+    "overloaded",
+    "invalid_response",
+    "connection",
+    "timeout",
+]
+"""A kind of failure of a model."""
 
 
 class ModelSettings(TypedDict, total=False):
@@ -119,6 +139,20 @@ class AgentOptions(ModelSettings, total=False):
     """How far a turn may go."""
     retry: RetryPolicy | Mapping[str, Any]
     """When a failed request is retried."""
+    fallback: Sequence[Model | str]
+    """Other models, which are asked in this order when the one before has failed, after its retries. The turn stays with the
+    model that answers, and reports ``ModelChanged``."""
+    fallback_after: Sequence[FailureKind]
+    """The kinds of failure after which another model is asked: ``overloaded``, ``rate_limit``, ``server_error``,
+    ``connection`` and ``timeout`` if left out. ``output_invalid`` includes empty answers."""
+    fallback_after_text: bool
+    """Whether another model is asked even if the user has seen a part of the answer. The part stays, marked as cut, and the
+    other model answers in a message of its own."""
+    model_rest: float
+    """How long a model that has failed is not asked first, by all agents of the process, in seconds: a minute if left out."""
+    model_for: ModelChooser | None
+    """Chooses the model of each hop among the agent's own and its ``fallback``: a function, plain or async, from a
+    ``HopContext`` to the name of a model, or to its number; 0 is the agent's own."""
     timeouts: Timeouts | Mapping[str, Any]
     """How long things may take."""
     device: DevicePolicy | Mapping[str, Any]

@@ -16,7 +16,7 @@ from ._ffi.turns import ContextOverflow, CredentialRequest, InstructionsRequest,
 from ._around_tools import around
 from ._record import Json, lift, lower
 from .authorization import Authorization
-from .effects import AnswerDeclined, Question, ToolInvocation
+from .effects import AnswerDeclined, HopContext, Question, ToolInvocation
 from .errors import Deferred, ToolError
 from .events import ToolFailureKind
 from .hooks import Hook, Refused, looking, lower_answer, name_of
@@ -61,6 +61,10 @@ the others; ``None`` if the conversation cannot be shortened."""
 Trimmer = Callable[[ContextOverflow, list[dict[str, Json]]], Kept | Awaitable[Kept]]
 """Shortens a conversation that does not fit the model's context, from the overflow and its AG-UI messages."""
 
+ModelChooser = Callable[[HopContext], int | str | Awaitable[int | str]]
+"""Chooses the model of a hop, by its name or its number. After an exception, which is logged, the turn continues with the
+model that it has."""
+
 OutputDecoder = Callable[[Json], object]
 """Decodes a typed answer into the app's own type. An exception, also of a returned awaitable, is the model's reason to
 answer again."""
@@ -83,8 +87,9 @@ class TurnRunner(_ffi.TaskRunner):
         client: HttpClient | None,
         run_source: RunSource | None,
         trimmer: Trimmer | None,
+        chooser: ModelChooser | None,
         decoder: OutputDecoder | None,
-        credentials: CredentialSource | None,
+        credentials: Mapping[tuple[str, str], CredentialSource],
         instructions: InstructionsSource | None,
         hooks: Iterable[Hook],
         tool_errors: tool_bugs.ToolErrors,
@@ -102,6 +107,7 @@ class TurnRunner(_ffi.TaskRunner):
         self._client = client
         self._run_source = run_source
         self._trimmer = trimmer
+        self._chooser = chooser
         self._decoder = decoder
         self._credentials = credentials
         self._instructions = instructions
@@ -138,6 +144,10 @@ class TurnRunner(_ffi.TaskRunner):
     def trim_context(self, task: _ffi.TrimContextTask) -> None:
         """Shortens a conversation."""
         self._on_loop(self._begin, task.id(), self._trim_context, task)
+
+    def choose_model(self, task: _ffi.ChooseModelTask) -> None:
+        """Chooses the model of a hop."""
+        self._on_loop(self._begin, task.id(), self._choose_model, task)
 
     def decode_output(self, task: _ffi.DecodeOutputTask) -> None:
         """Decodes a typed answer."""
@@ -309,15 +319,17 @@ class TurnRunner(_ffi.TaskRunner):
         await _told(task, "the run was not created", self._run_source, lift(task.new_run()), task.finish)
 
     async def _give_credentials(self, task: _ffi.CredentialsTask) -> None:
-        if self._credentials is None:
-            task.fail("the agent has no `credentials`")
+        model = task.request().model
+        source = self._credentials.get((model.provider, model.model))
+        if source is None:
+            task.fail(f"no function gives the key of the model `{model.model}`")
             return
 
         def given(authorized: Authorized) -> None:
             authorization = Authorization(authorized) if isinstance(authorized, str) else authorized
             task.finish(_ffi.Authorization(key=authorization.key, headers=dict(authorization.headers)))
 
-        await _told(task, "the credentials were not given", self._credentials, lift(task.request()), given)
+        await _told(task, "the credentials were not given", source, lift(task.request()), given)
 
     async def _run_hook(self, task: _ffi.HookTask) -> None:
         answers: Any = _ffi.HookAnswer
@@ -362,6 +374,24 @@ class TurnRunner(_ffi.TaskRunner):
         except BaseException:
             logger.warning("the conversation could not be shortened", exc_info=True)
             task.finish(None)
+
+    async def _choose_model(self, task: _ffi.ChooseModelTask) -> None:
+        none = 2**32 - 1
+        if self._chooser is None:
+            task.finish(none)
+            return
+        context: HopContext = lift(task.context())
+        try:
+            chosen = self._chooser(context)
+            if inspect.isawaitable(chosen):
+                chosen = await chosen
+            task.finish(chosen if isinstance(chosen, int) else [each.name.model for each in context.models].index(chosen))
+        except (asyncio.CancelledError, KeyboardInterrupt):
+            task.finish(none)
+            raise
+        except BaseException:
+            logger.warning("the model of a hop could not be chosen", exc_info=True)
+            task.finish(none)
 
     async def _decode_output(self, task: _ffi.DecodeOutputTask) -> None:
         if self._decoder is None:

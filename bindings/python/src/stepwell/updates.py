@@ -78,6 +78,7 @@ Update: TypeAlias = Union[
     Started,
     HopStarted,
     Retrying,
+    ModelChanged,
     WaitingForNetwork,
     StreamResumed,
     SteeringTaken,
