@@ -5,6 +5,7 @@ import type { Writer } from "./durable.js";
 import { words } from "./error.js";
 import { look } from "./hooks.js";
 import type { RunMachine } from "./machine.js";
+import { numberOf } from "./model-number.js";
 import type { Setup } from "./setup.js";
 import type { Effect, Message, Question, ToolInvocation } from "./types.js";
 import { type Asking, run } from "./tool-calls.js";
@@ -14,12 +15,15 @@ import type { Input } from "./turn.js";
 type Created = Extract<Effect, { type: "createRun" }>;
 type Authorize = Extract<Effect, { type: "authorize" }>;
 type Overflow = Extract<Effect, { type: "trimContext" }>;
+type Choice = Extract<Effect, { type: "chooseModel" }>;
 type Typed = Extract<Effect, { type: "decodeOutput" }>;
 
 /** The turn whose effects are carried out. @internal */
 export interface TurnOf {
   threadId: string;
   turn: string;
+  /** The model that is asked. */
+  model: RunMachine["model"];
   /** The tools of this turn only. */
   tools: Map<string, Tool<any>>;
 }
@@ -48,6 +52,8 @@ export async function answer(setup: Setup, effect: Effect, turn: TurnOf, message
       return look(setup, effect, signal);
     case "trimContext":
       return trim(setup, effect, messages, signal);
+    case "chooseModel":
+      return choose(setup, effect, signal);
     case "decodeOutput":
       return decode(setup, effect);
     default:
@@ -102,10 +108,11 @@ async function create({ runSource, clock: { now } }: Setup, { id, threadId, pare
   }
 }
 
-async function authorize({ credentials, clock: { now } }: Setup, { id, rejected }: Authorize, { threadId, turn }: TurnOf, signal: AbortSignal): Promise<Input> {
+async function authorize({ config, credentials, clock: { now } }: Setup, { id, rejected }: Authorize, { threadId, turn, model }: TurnOf, signal: AbortSignal): Promise<Input> {
   try {
-    if (!credentials) throw new Error("the agent has no `credentials`");
-    const given = await credentials({ threadId, turn, rejected }, { signal });
+    const source = credentials[numberOf(config, model)];
+    if (!source) throw new Error("the agent has no `credentials`");
+    const given = await source({ threadId, turn, model: model!, rejected }, { signal });
     const { key, headers } = typeof given === "string" ? { key: given, headers: undefined } : given;
     return (machine) => machine.authorized(id, key, now(), headers);
   } catch (error) {
@@ -123,6 +130,16 @@ async function trim({ trimContext, clock: { now } }: Setup, { id, tokens, window
   } catch (error) {
     console.warn("stepwell: the conversation could not be shortened", error);
     return cannot("the app's code for it broke off");
+  }
+}
+
+async function choose({ modelFor, clock: { now } }: Setup, { id, context }: Choice, signal: AbortSignal): Promise<Input> {
+  try {
+    const model = await modelFor!(context, { signal });
+    if (!context.models[model]) throw new Error(`no model has the number ${model}`);
+    return (machine) => machine.modelChosen(id, model, now());
+  } catch (error) {
+    return (machine) => machine.modelNotChosen(id, words(error), now());
   }
 }
 

@@ -1,7 +1,7 @@
 // The app's code for what an agent alone cannot do: runs that a backend creates, and conversations that are too long.
 
 import { newestMessages } from "./session.js";
-import type { ContextMessage, Message } from "./types.js";
+import type { ContextMessage, HopContext, Message } from "./types.js";
 
 /** A run that a backend should create. */
 export interface NewRun {
@@ -13,6 +13,9 @@ export interface NewRun {
 
 /** Creates a run, and returns its id. An exception fails the turn. */
 export type RunSource = (run: NewRun, context: { signal: AbortSignal }) => string | Promise<string>;
+
+/** Chooses the model of a hop, and returns its number. */
+export type ModelChooser = (hop: HopContext, context: { signal: AbortSignal }) => number | Promise<number>;
 
 /** A conversation that does not fit the model's context window. */
 export class ContextOverflow {

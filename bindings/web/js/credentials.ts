@@ -2,7 +2,7 @@
 
 import { words } from "./error.js";
 import type { Setup } from "./setup.js";
-import type { Message, ThreadKey } from "./types.js";
+import type { Message, ModelName, ThreadKey } from "./types.js";
 
 
 /** The request that credentials are asked for. */
@@ -11,6 +11,8 @@ export interface CredentialRequest {
   threadId: string;
   /** The turn: the run id of its first hop. */
   turn: string;
+  /** The model that is asked: the agent's own, or one of its `fallback`. */
+  model: ModelName;
   /** Whether the provider refused the last credentials with a 401: get new ones, not those of a cache. */
   rejected: boolean;
 }

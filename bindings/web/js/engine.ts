@@ -4,6 +4,7 @@ import { instructions } from "./credentials.js";
 import { misuse, nothingWaits, StepwellError, words } from "./error.js";
 import { InUse } from "./in-use.js";
 import { RunMachine } from "./machine.js";
+import { health, loadHealth } from "./model-number.js";
 import { messageOf, type Prompt } from "./media.js";
 import { type AnyOptions, type RunSetup, runSetup, whenBusyOf } from "./options.js";
 import type { Presence } from "./presence.js";
@@ -104,9 +105,12 @@ export class Engine {
     const start: Start = { runId: turnId, ...also, ...said, options: turnOptions };
     const started = ({ messages, sharedState }: { messages: Message[]; sharedState: Json }) => {
       const machine = new RunMachine(config, key.thread, messages, sharedState, journal !== undefined);
+      health.record?.tellRests(setup, machine);
       return { machine, outputs: machine.start(start, clock.now()) };
     };
+    const hasFallback = config.fallback!.models!.length > 0;
     const instructed = async ({ messages }: { messages: Message[] }, signal: AbortSignal) => {
+      if (hasFallback) await loadHealth();
       if (!setup.instructionsFrom) return;
       const request = { thread: key, turn: turnId, ...said, messages };
       const made = await instructions(setup.instructionsFrom, request, setup, signal);
@@ -117,7 +121,7 @@ export class Engine {
       const beginner: Beginner = { key, turn: turnId, said, from, whenBusy, known: () => thread, instructed, started };
       return this.#stored(thread, turnId, (stored, waiting, presence) => stored.begin(beginner, waiting, presence), beginning);
     }
-    if (!setup.instructionsFrom) return this.#begin(thread, () => started(thread), beginning);
+    if (!setup.instructionsFrom && (health.record || !hasFallback)) return this.#begin(thread, () => started(thread), beginning);
     const make = async ({ signal }: Waiting) => {
       await instructed(thread, signal);
       return started(thread);

@@ -4,7 +4,7 @@ export * from "./agent.js";
 export { ChatReducer, type ChatStart } from "./chat-reducer.js";
 export { type ChatSendOptions, ChatSession } from "./chat-session.js";
 export type { ChatConnection, ChatMessage, ChatPart, ChatProblem, ChatState, ChatStatus, ToolCard } from "./chat-state.js";
-export { ContextOverflow, type NewRun, type RunSource, type Trimmed, type Trimmer } from "./context.js";
+export { ContextOverflow, type ModelChooser, type NewRun, type RunSource, type Trimmed, type Trimmer } from "./context.js";
 export { Conversation, type ConversationOptions } from "./conversation.js";
 export type { Authorization, CredentialRequest, CredentialSource, InstructionsRequest, InstructionsSource } from "./credentials.js";
 export type { StoredTurn } from "./durable.js";

@@ -5,7 +5,7 @@ import { plain } from "./configuration.js";
 import { misuse } from "./error.js";
 import { answered, bodyBytes, made, milliseconds, written } from "./module.js";
 import { Machine } from "./stepwell.js";
-import type { Json, Message, Outputs, RunConfig, TurnRecord } from "./types.js";
+import type { Json, Message, ModelName, Outputs, RunConfig, TurnRecord } from "./types.js";
 
 /** The time, or the clock's. */
 const at = (nowMs?: number | null): number => milliseconds(nowMs) ?? Date.now();
@@ -89,6 +89,11 @@ export class RunMachine extends RunCalls {
 
   protected ask<T>(ask: string, fields: object = {}): T {
     return answered<{ answer: T }>(this.#own.ask(written("the question", { ask, ...fields }))).answer;
+  }
+
+  /** The model that the run asks now; null before its start. */
+  get model(): ModelName | null {
+    return this.ask("model");
   }
 
   /** Frees the machine's memory at once; otherwise it is freed when the machine is collected. */

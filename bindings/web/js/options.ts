@@ -82,7 +82,7 @@ export function runSetup(agent: Setup, { deps, model, instructions, tools, appro
     isAlone,
     read: typed?.read ?? agent.read,
     instructionsFrom: instructions === undefined ? agent.instructionsFrom : typeof instructions === "function" ? instructions : undefined,
-    ...(place && { config: atModel(agent.config, place.config), credentials: place.credentials }),
+    ...(place && { config: atModel(agent.config, place.config), credentials: [place.credentials, ...agent.credentials.slice(1)] }),
   };
   const turn: TurnOptions = {
     ...rest,

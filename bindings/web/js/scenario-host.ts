@@ -19,7 +19,7 @@ const compact = (value: unknown): string => (typeof value === "string" ? value :
 const key = (call: CallKey): string => `${call.hop}:${call.index}`;
 
 /** The values of a configuration that are names, and so are spelled differently here. */
-const WORDS = new Set(["resumption", "atLimit", "background", "emptyAnswer", "encoding", "moments"]);
+const WORDS = new Set(["resumption", "atLimit", "background", "emptyAnswer", "encoding", "moments", "after", "choice"]);
 
 /** Values that are kept unchanged: schemas, and the provider's own words. */
 const VERBATIM = new Set(["parameters", "schema", "extra"]);
@@ -140,6 +140,10 @@ function eventLine(event: RunEvent): Line {
       return said(`${event.tokens} of ${event.window}`);
     case "contextTrimmed":
       return said(`${event.tokens}, without ${event.leftOut.join(" ")}`);
+    case "modelChanged": {
+      const { model, previous, after } = event;
+      return said(`${previous.model} to ${model.model}${after === undefined ? "" : ` after ${snake(after)}`}`);
+    }
     default:
       return said("");
   }
@@ -190,6 +194,11 @@ function effectFields(effect: Effect): Fields {
     case "trimContext": {
       const messages = effect.messages.map(({ messageId, tokens }) => ({ message_id: messageId, tokens }));
       return { tokens: effect.tokens, window: effect.window, messages };
+    }
+    case "chooseModel": {
+      const { hop, models, current, tools, tokens } = effect.context;
+      const named = models.map(({ name, isResting }) => ({ name, is_resting: isResting }));
+      return { context: { hop, models: named, current, tools, tokens } };
     }
     case "authorize":
       return { rejected: effect.rejected };
@@ -366,6 +375,12 @@ export class ScenarioHost {
         return machine.notAuthorized(effect, step.message, now);
       case "persist_failed":
         return machine.persistFailed(effect, step.message, now);
+      case "model_resting":
+        return machine.modelResting(step.model, step.until_ms, now);
+      case "model_chosen":
+        return machine.modelChosen(effect, step.model, now);
+      case "model_not_chosen":
+        return machine.modelNotChosen(effect, step.message, now);
       case "output_decoded":
         return machine.outputDecoded(effect, now);
       case "output_refused":

@@ -1,13 +1,13 @@
 // The setup of an agent.
 
-import type { RunSource, Trimmer } from "./context.js";
+import type { ModelChooser, RunSource, Trimmer } from "./context.js";
 import type { CredentialSource, InstructionsSource } from "./credentials.js";
 import { oneOf, unfit, wrong } from "./error.js";
 import { type Hook, specs } from "./hooks.js";
 import { type Model, type ModelName, reached } from "./model.js";
 import { type Output, outputOf } from "./output.js";
 import type { RunRegistry } from "./registry.js";
-import type { Json, RunConfig, WhenBusy } from "./types.js";
+import type { ErrorKind, Json, RunConfig, WhenBusy } from "./types.js";
 import type { Store } from "./store.js";
 import { type Answerer, type Approver, definitionOf, type Tool, toolsByName } from "./tools.js";
 
@@ -24,7 +24,7 @@ export type OnToolError = "tellModel" | "fail";
 
 /** What an agent is: its model, and the fields of `RunConfig` that apply to an agent, with the app's code. */
 export interface AgentOptions<T = string, Deps = unknown>
-  extends Omit<RunConfig, "provider" | "model" | "api" | "baseUrl" | "key" | "headers" | "tools" | "runIds" | "credentials" | "hooks" | "output" | "instructions" | "whenBusy"> {
+  extends Omit<RunConfig, "provider" | "model" | "api" | "baseUrl" | "key" | "headers" | "tools" | "runIds" | "credentials" | "hooks" | "output" | "instructions" | "whenBusy" | "fallback"> {
   /** The model: `"openai:gpt-5-mini"`, or `openai("gpt-5-mini", { … })` and the like. */
   model: Model | ModelName;
   /** The app's own instructions, or a function that makes those of each turn; they are no part of the conversation. */
@@ -44,6 +44,29 @@ export interface AgentOptions<T = string, Deps = unknown>
   onToolError?: OnToolError;
   /** Shortens a conversation that no longer fits the model's context; `contextGuard.atLimit` is then `trim`. */
   trimContext?: Trimmer;
+  /**
+   * The models that are asked, in this order, when the agent's own has failed after its retries; the turn stays with the one
+   * that answers. The update `modelChanged` tells the app.
+   */
+  fallback?: readonly (Model | ModelName)[];
+  /**
+   * The kinds of failure after which the `fallback` is asked; an overloaded model, a used-up rate limit, an error of the
+   * server or the connection, and a timeout if left out. `outputInvalid` includes empty answers.
+   */
+  fallbackAfter?: readonly ErrorKind[];
+  /**
+   * Whether another model is asked even if the user has seen a part of the answer. The part stays, marked as cut, and the
+   * other model answers in a message of its own. Otherwise the turn fails.
+   */
+  fallbackAfterText?: boolean;
+  /** The time for which a model that has failed is not asked first, in milliseconds; a minute if left out. */
+  modelRestMs?: number;
+  /**
+   * Chooses the model of each hop, by its number: 0 is the agent's own, 1 the first of the `fallback`. After an exception,
+   * and for a number that no model has, the turn continues with the model that it has. A model that fails is replaced all
+   * the same.
+   */
+  modelFor?: ModelChooser;
   /** Creates the runs of the hops, for a backend that creates each run before its stream is opened. */
   runSource?: RunSource;
   /** Inspect requests, answers and tools, change them, or refuse them with a reason, in this order. */
@@ -79,10 +102,12 @@ export interface Setup {
   /** Whether nobody can reply to the turn. */
   isAlone?: boolean | undefined;
   trimContext: Trimmer | undefined;
+  modelFor: ModelChooser | undefined;
   /** Reads the typed answers; absent if they are text. */
   read: ((value: Json) => unknown) | undefined;
   runSource: RunSource | undefined;
-  credentials: CredentialSource | undefined;
+  /** The sources of the models' keys, by the models' numbers. */
+  credentials: (CredentialSource | undefined)[];
   hooks: readonly Hook[];
   instructionsFrom: InstructionsSource<any> | undefined;
   /** What the run was given for its tools. */
@@ -105,19 +130,24 @@ export function functions(code: object): void {
   }
 }
 
+/** The kinds of failure after which another model is asked. */
+const AFTER: readonly ErrorKind[] = ["overloaded", "rateLimit", "serverError", "connection", "timeout"];
+
 type Definition = Omit<AgentOptions<any, any>, "store" | "waitForStore" | "registry" | "whenBusy">;
 
 /** The common parts of an agent's turns. Throws if the options do not fit each other. @internal */
 export function setUp(options: Definition): Setup {
-  const { model, instructions, tools = [], output, approver, answerer, onToolError = "tellModel", trimContext, runSource, hooks = [], clock = CLOCK, journal, ...given } = options;
+  const { model, instructions, tools = [], output, approver, answerer, onToolError = "tellModel", trimContext, fallback = [], fallbackAfter = AFTER, fallbackAfterText = false, modelRestMs = 60_000, modelFor, runSource, hooks = [], clock = CLOCK, journal, ...given } = options;
   const { fetch = (...request: Parameters<typeof globalThis.fetch>) => globalThis.fetch(...request), ...rest } = given;
-  functions({ approver, answerer, trimContext, runSource, journal, fetch });
+  functions({ approver, answerer, trimContext, modelFor, runSource, journal, fetch });
   const byName = toolsByName(tools);
-  const { config: place, credentials } = reached(model);
+  const models = [model, ...fallback].map((each) => reached(each));
+  const [place, ...others] = models.map(({ config }) => config);
   const typed = output && outputOf(output);
   const config: RunConfig = {
     ...rest,
-    ...place,
+    ...place!,
+    fallback: { models: others, after: fallbackAfter as ErrorKind[], afterText: fallbackAfterText, restMs: modelRestMs, ...(modelFor && { choice: "host" }) },
     tools: tools.map(definitionOf),
     ...(typeof instructions === "string" && { instructions }),
     ...(typed && { output: typed.asked }),
@@ -130,6 +160,6 @@ export function setUp(options: Definition): Setup {
   config.hooks = specs(hooks);
   if (new Set(hooks.map((hook) => hook.name)).size < hooks.length) throw unfit("two hooks have one name", "give each a name of its own");
   const instructionsFrom = typeof instructions === "function" ? instructions : undefined;
-  const code = { approver, answerer, onToolError: oneOf("onToolError", onToolError, ["tellModel", "fail"]), trimContext, read: typed?.read, runSource, credentials, hooks: [...hooks], instructionsFrom };
+  const code = { approver, answerer, onToolError: oneOf("onToolError", onToolError, ["tellModel", "fail"]), trimContext, modelFor, read: typed?.read, runSource, credentials: models.map(({ credentials }) => credentials), hooks: [...hooks], instructionsFrom };
   return { config, tools: byName, ...code, deps: undefined, fetch, clock, journal };
 }

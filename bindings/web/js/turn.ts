@@ -7,6 +7,7 @@ import { misuse, nothingWaits, StepwellError, words } from "./error.js";
 import { UpdateQueue } from "./update-queue.js";
 import { messageOf, type Prompt } from "./media.js";
 import type { RunMachine } from "./machine.js";
+import { health } from "./model-number.js";
 import { changed, type DeepPartial } from "./output.js";
 import type { Owner } from "./owner.js";
 import type { Reply } from "./reply.js";
@@ -486,12 +487,15 @@ export class Turn<T = string> implements AsyncIterable<Update> {
     }
     for (const effect of effects) this.#carryOutEffect(machine, effect);
     for (const event of events) {
+      if (event.type === "modelChanged") health.record?.noteHealth(this.host.setup, event.previous, event.after);
       if (event.type === "pending") this.#pending = event.pending;
       if (event.type === "toolCallUpdate") this.#calls.set(event.toolCallId, event.call);
       // The run that took the thread over keeps it: this turn stops.
       if (event.type === "hopStarted" && this.host.owner?.goOn() === false) queueMicrotask(this.cancel);
-      if (event.type === "completed") this.#outcome = event.outcome;
-      else this.#updates.add(event);
+      if (event.type === "completed") {
+        this.#outcome = event.outcome;
+        health.record?.noteEnd(this.host.setup, machine.model, event.outcome);
+      } else this.#updates.add(event);
     }
     // A turn that ends reports it; one that was over before reports nothing. Not with each chunk: the question is a
     // call in JSON.
@@ -514,7 +518,7 @@ export class Turn<T = string> implements AsyncIterable<Update> {
     const { problem } = ended.outcome;
     if (problem) {
       const { kind, message, advice, retryable, status } = problem;
-      const { provider } = this.host.setup.config;
+      const { provider } = this.#machine?.model ?? this.host.setup.config;
       this.#failed = { error: new StepwellError(kind, message, advice, { provider, status, retryable, cause: ended.cause, result: { output: undefined, ...resultOf(ended) } }) };
     }
     this.#ended = ended;
@@ -554,7 +558,7 @@ export class Turn<T = string> implements AsyncIterable<Update> {
     this.#work.set(id, controller);
     const { signal } = controller;
     const messages = effect.type === "trimContext" ? sized(machine, effect.messages) : [];
-    const { threadId, turn } = machine;
+    const { threadId, turn, model } = machine;
     // No code of the app runs within the machine's call, and stopped code passes nothing more. Nothing is begun for a
     // turn that is about to be stopped, but what it said is stored.
     const work = Promise.resolve().then(async () => {
@@ -563,7 +567,7 @@ export class Turn<T = string> implements AsyncIterable<Update> {
         const take = (input: Input) => this.tell(input);
         return stream(setup.fetch, id, effect.request, signal, setup.clock.now, take);
       }
-      const input = await answer(setup, effect, { threadId, turn, tools: this.host.tools }, messages, this.#writer, this.#asking, signal);
+      const input = await answer(setup, effect, { threadId, turn, model, tools: this.host.tools }, messages, this.#writer, this.#asking, signal);
       if (!input) return;
       if (isWrite(id)) {
         this.#work.delete(id);

@@ -17,6 +17,7 @@ export type Update =
   | PendingUpdate
   | Interrupted
   | Retrying
+  | ModelChanged
   | WaitingForNetwork
   | StreamResumed
   | SteeringTaken
@@ -67,6 +68,12 @@ export type Interrupted = Of<"interrupted">;
 
 /** A request failed, and is sent again. */
 export type Retrying = Of<"retrying">;
+
+/**
+ * Another model is asked from here on: after a failure of the previous one, or because the app chose it, or the previous
+ * one rests; then there is no `after`.
+ */
+export type ModelChanged = Of<"modelChanged">;
 
 /** There is no network: the next request waits for it. */
 export type WaitingForNetwork = Of<"waitingForNetwork">;

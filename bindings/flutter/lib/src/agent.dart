@@ -17,6 +17,7 @@ import 'json.dart';
 import 'machine.dart';
 import 'media.dart';
 import 'model.dart';
+import 'model_health.dart';
 import 'options.dart';
 import 'outcomes.dart';
 import 'owner.dart';
@@ -38,6 +39,15 @@ part 'turn.dart';
 
 /// Takes complete lines of the journal of a turn, for `stepwell replay`. They hold the whole conversation, but no key.
 typedef JournalSink = void Function(String turn, String lines);
+
+/// The kinds of failure after which another model is asked.
+const _fallbackAfter = [
+  ErrorKind.overloaded,
+  ErrorKind.rateLimit,
+  ErrorKind.serverError,
+  ErrorKind.connection,
+  ErrorKind.timeout,
+];
 
 /// An unfinished turn of a store that this process continues.
 final class Recovered {
@@ -69,7 +79,11 @@ final class Agent {
   /// of the hops, for a backend that creates each run before its stream is opened. `instructionsFrom` makes the
   /// instructions of each turn. `hooks` inspect requests, answers and tools, change them, or refuse them with a reason,
   /// in their order. `registry` keeps which conversations have a turn under way, or are unread; agents may share one.
-  /// The other options are those of `RunConfig`.
+  /// `fallback` are the models that are asked, in this order, when the agent's own has failed after its retries; the turn
+  /// stays with the one that answers, and the update `ModelChanged` tells the app. `fallbackAfter` has the kinds of failure
+  /// after which they are asked. With `fallbackAfterText` they are asked even if the user has seen a part of the answer,
+  /// which stays, marked as cut. A model that has failed is not asked first for the time `modelRest`. `modelFor` chooses the
+  /// model of each hop. The other options are those of `RunConfig`.
   factory Agent(
     Model model, {
     String? instructions,
@@ -96,6 +110,11 @@ final class Agent {
     bool waitForStore = false,
     JournalSink? journal,
     Trimmer? trimContext,
+    List<Model> fallback = const [],
+    List<ErrorKind> fallbackAfter = _fallbackAfter,
+    bool fallbackAfterText = false,
+    Duration modelRest = const Duration(minutes: 1),
+    ModelChooser? modelFor,
     RunSource? runSource,
     List<Hook> hooks = const [],
     InstructionsSource? instructionsFrom,
@@ -121,6 +140,13 @@ final class Agent {
       settings: settings,
       limits: limits,
       retry: retry,
+      fallback: Fallback(
+        models: [for (final other in fallback) other.asFallback],
+        after: fallbackAfter,
+        afterText: fallbackAfterText,
+        rest: modelRest,
+        choice: modelFor == null ? null : ModelChoice.host,
+      ),
       timeouts: timeouts,
       device: device,
       contextGuard: trimContext == null ? contextGuard : contextGuard.copyWith(atLimit: ContextPolicy.trim),
@@ -142,8 +168,9 @@ final class Agent {
       answerer: answerer,
       onToolError: onToolError,
       trimContext: trimContext,
+      modelFor: modelFor,
       runSource: runSource,
-      credentials: model.credentials,
+      credentials: [model.credentials, for (final other in fallback) other.credentials],
       hooks: hooks,
       instructionsFrom: instructionsFrom,
       client: client ?? http.Client(),

@@ -110,11 +110,17 @@ Future<Answer> createRun(RunSource? source, CreateRun effect) async {
 }
 
 /// Gets credentials for the next request of this turn.
-Future<Answer> authorize(CredentialSource? source, Authorize effect, String threadId, String turn) async {
+Future<Answer> authorize(
+  CredentialSource? source,
+  Authorize effect,
+  String threadId,
+  String turn,
+  ModelName model,
+) async {
   final Authorize(:id, :rejected) = effect;
   if (source == null) return (RunMachine machine) => machine.notAuthorized(id, 'the model has no `credentials`');
   try {
-    final Authorization(:key, :headers) = await source(CredentialRequest(threadId, turn, rejected: rejected));
+    final Authorization(:key, :headers) = await source(CredentialRequest(threadId, turn, model, rejected: rejected));
     return (RunMachine machine) => machine.authorized(id, key: key, headers: headers);
   } catch (error) {
     return (RunMachine machine) => machine.notAuthorized(id, '$error');
@@ -130,6 +136,19 @@ Future<Answer> trim(Trimmer? trimmer, TrimContext effect, List<JsonObject> messa
     return (RunMachine machine) => machine.contextTrimmed(id, kept.keep, summary: kept.summary);
   } catch (error) {
     return (RunMachine machine) => machine.contextNotTrimmed(id, "the app's code for it broke off: $error");
+  }
+}
+
+/// Chooses the model of a hop.
+Future<Answer> chooseModel(ModelChooser? chooser, ChooseModel effect) async {
+  final ChooseModel(:id, :context) = effect;
+  if (chooser == null) return (RunMachine machine) => machine.modelNotChosen(id, 'this app has no code for it');
+  try {
+    final model = await chooser(context);
+    if (model >= 0 && model < context.models.length) return (RunMachine machine) => machine.modelChosen(id, model);
+    return (RunMachine machine) => machine.modelNotChosen(id, 'the app chose a number that no model has');
+  } catch (error) {
+    return (RunMachine machine) => machine.modelNotChosen(id, "the app's code for it broke off: $error");
   }
 }
 

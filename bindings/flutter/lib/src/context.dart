@@ -18,6 +18,10 @@ final class NewRun {
 /// Creates a run, and returns its id. An exception fails the turn.
 typedef RunSource = FutureOr<String> Function(NewRun run);
 
+/// Chooses the model of a hop, and returns its number: 0 is the agent's own, 1 the first of its `fallback`. After an
+/// exception, and for a number that no model has, the turn continues with the model that it has.
+typedef ModelChooser = FutureOr<int> Function(HopContext context);
+
 /// A conversation that does not fit the model's context window.
 final class ContextOverflow {
   const ContextOverflow(this.tokens, this.window, this.messages);

@@ -1,17 +1,21 @@
 import 'dart:async';
 
 import 'json.dart';
+import 'shapes.dart';
 import 'threads.dart';
 
 /// The request that credentials are asked for.
 final class CredentialRequest {
-  const CredentialRequest(this.threadId, this.turn, {required this.rejected});
+  const CredentialRequest(this.threadId, this.turn, this.model, {required this.rejected});
 
   /// The conversation.
   final String threadId;
 
   /// The turn: the run id of its first hop.
   final String turn;
+
+  /// The model that is asked: the agent's own, or one of its `fallback`.
+  final ModelName model;
 
   /// Whether the provider refused the last credentials with a 401: get new ones, not those of a cache.
   final bool rejected;

@@ -158,6 +158,12 @@ final class RunMachine with _RunCalls implements Finalizable {
     return read(_answer((native) => Native.lent(json, (data, length) => native.ask(_machine, data, length))));
   }
 
+  /// The model that the run asks now; null before its start.
+  ModelName? get model => _ask(
+        'model',
+        (json) => json['answer'] == null ? null : ModelName.fromJson(json.object('answer')),
+      );
+
   /// Frees the machine's memory at once; otherwise it is freed when the machine is collected.
   void close() {
     if (_isClosed) return;

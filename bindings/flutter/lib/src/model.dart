@@ -113,6 +113,17 @@ final class Model {
   /// Additional headers of each request.
   final Map<String, String> headers;
 
+  /// The form of this model in a configuration's `fallback`.
+  FallbackModel get asFallback => FallbackModel(
+        provider: provider,
+        model: name,
+        api: api,
+        baseUrl: baseUrl,
+        key: apiKey,
+        headers: headers,
+        credentials: credentials == null ? Credentials.fixed : Credentials.host,
+      );
+
   /// The configuration of a [RunMachine] with this model.
   RunConfig get config => RunConfig(
         provider: provider,

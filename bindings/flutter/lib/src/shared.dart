@@ -9,6 +9,7 @@ final class _Shared {
     required this.answerer,
     required this.onToolError,
     required this.trimContext,
+    required this.modelFor,
     required this.runSource,
     required this.credentials,
     required this.hooks,
@@ -28,8 +29,11 @@ final class _Shared {
   final Answerer? answerer;
   final OnToolError onToolError;
   final Trimmer? trimContext;
+  final ModelChooser? modelFor;
   final RunSource? runSource;
-  final CredentialSource? credentials;
+
+  /// The sources of the models' keys, by the models' numbers.
+  final List<CredentialSource?> credentials;
   final List<Hook> hooks;
   final InstructionsSource? instructionsFrom;
   final http.Client client;
@@ -94,6 +98,7 @@ final class _Shared {
     (RunMachine, Outputs) started(List<JsonObject> messages, Object? state) {
       final machine =
           RunMachine(settings, key.thread, history: messages, sharedState: state, journal: journal != null);
+      tellRests(settings, machine);
       return (machine, machine.start(start.withOptions(turnOptions)));
     }
 
@@ -150,6 +155,7 @@ final class _Shared {
         settings: base.settings,
         limits: base.limits,
         retry: base.retry,
+        fallback: base.fallback,
         timeouts: base.timeouts,
         runIds: base.runIds,
         persistAttempts: base.persistAttempts,
@@ -180,13 +186,13 @@ final class _Shared {
   _Code<T> _code<T>(RunOptions options, Output<T>? output, {bool isAlone = false}) {
     final fromJson = output?.fromJson;
     return (
-      provider: options.model?.provider ?? config.provider,
+      config: options.model == null ? config : _at(options.model!, config),
       tools: {...tools, for (final tool in options.tools) tool.definition.name: tool},
       approver: options.approver ?? approver,
       answerer: options.answerer ?? answerer,
       isAlone: isAlone,
       deps: options.deps,
-      credentials: options.model == null ? credentials : options.model?.credentials,
+      credentials: options.model == null ? credentials : [options.model?.credentials, ...credentials.skip(1)],
       read: fromJson == null ? null : (Object? value) => fromJson(value! as JsonObject),
     );
   }

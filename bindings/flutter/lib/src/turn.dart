@@ -22,8 +22,8 @@ final class _Stopped implements Exception {
 
 /// The code of a turn: its agent's, but for what its options have.
 typedef _Code<T> = ({
-  /// The provider that is asked.
-  String provider,
+  /// The configuration, whose models are asked.
+  RunConfig config,
   Map<String, Tool> tools,
   Approver? approver,
   Answerer? answerer,
@@ -33,7 +33,9 @@ typedef _Code<T> = ({
 
   /// The value for the tools.
   Object? deps,
-  CredentialSource? credentials,
+
+  /// The sources of the models' keys, by the models' numbers.
+  List<CredentialSource?> credentials,
 
   /// Reads the turn's typed answer; null if it is text.
   T Function(Object? value)? read,
@@ -418,6 +420,7 @@ final class Turn<T> {
     }
     for (final event in outputs.events) {
       if (event case PendingUpdate(:final pending)) _pending = pending;
+      if (event case ModelChanged(:final previous, after: _?)) noteFailure(_code.config, previous);
       // The run that took the thread over keeps it: this turn stops.
       if (event is HopStarted && !(_owner?.goOn() ?? true)) scheduleMicrotask(cancel);
       switch (event) {
@@ -429,6 +432,7 @@ final class Turn<T> {
           _warn('the stream had an event for the tool call `$toolCallId`, which is not open');
         case TurnCompleted(:final outcome):
           _outcome = outcome;
+          noteEnd(_code.config, machine.model, outcome);
       }
     }
     _wake(outputs.wakeAtMs);
@@ -464,7 +468,8 @@ final class Turn<T> {
         }
       case final problem:
         final TurnResult<void> result = ended.result(null);
-        final error = exceptionOf(problem, provider: _code.provider, result: result);
+        final provider = _machine?.model?.provider ?? _code.config.provider;
+        final error = exceptionOf(problem, provider: provider, result: result);
         _result.completeError(error);
         _updates.addError(error);
     }
@@ -499,8 +504,8 @@ final class Turn<T> {
   }
 
   void _carryOutEffect(RunMachine machine, Effect effect) {
-    final _Shared(:runSource, :trimContext) = _shared;
-    final (provider: _, :tools, :approver, :answerer, :isAlone, :deps, :credentials, :read) = _code;
+    final _Shared(:runSource, :trimContext, :modelFor) = _shared;
+    final (:config, :tools, :approver, :answerer, :isAlone, :deps, :credentials, :read) = _code;
     switch (effect) {
       case OpenStream(:final id, :final request):
         unawaited(_transport.open(id, request, machine));
@@ -525,8 +530,10 @@ final class Turn<T> {
       case CreateRun(:final id):
         unawaited(_work(id, (_) => createRun(runSource, effect)));
       case Authorize(:final id):
-        final RunMachine(:threadId, :turn) = machine;
-        unawaited(_work(id, (_) => authorize(credentials, effect, threadId, turn)));
+        final RunMachine(:threadId, :turn, :model) = machine;
+        final number = numberOf(config, model);
+        final source = number < 0 ? null : credentials[number];
+        unawaited(_work(id, (_) => authorize(source, effect, threadId, turn, model!)));
       case RunHook(:final id):
         unawaited(_work(id, (_) => runHook(_shared.hooks, effect)));
       case Persist():
@@ -538,6 +545,8 @@ final class Turn<T> {
             if (sized.contains(message['id'])) message,
         ];
         unawaited(_work(id, (_) => trim(trimContext, effect, those)));
+      case ChooseModel(:final id):
+        unawaited(_work(id, (_) => chooseModel(modelFor, effect)));
       case DecodeOutput(:final id):
         unawaited(_work(id, (_) => decode(read, effect)));
     }

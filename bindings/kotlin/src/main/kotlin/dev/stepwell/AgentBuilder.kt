@@ -8,12 +8,15 @@ import dev.stepwell.internal.Approver
 import dev.stepwell.internal.CredentialSource
 import dev.stepwell.internal.InstructionsSource
 import dev.stepwell.internal.JournalSink
+import dev.stepwell.internal.ModelChooser
 import dev.stepwell.internal.OutputDecoder
 import dev.stepwell.internal.RunSource
 import dev.stepwell.internal.StoreSetup
 import dev.stepwell.internal.Trimmer
 import java.util.function.Consumer
 import kotlin.coroutines.CoroutineContext
+import kotlin.time.Duration
+import kotlin.time.toKotlinDuration
 import kotlinx.serialization.json.Json
 import kotlinx.serialization.json.JsonArray
 import kotlinx.serialization.json.JsonElement
@@ -41,6 +44,18 @@ public class AgentBuilder<out D> internal constructor(private val model: Model) 
     /** What happens if a tool throws anything but a [ToolException]. */
     public var onToolError: OnToolError by code::onToolError
 
+    /**
+     * Whether another model of the [fallback] is asked even if the user has seen a part of the answer. The part stays,
+     * marked as cut, and the other model answers in a message of its own. Otherwise the turn fails.
+     */
+    public var fallbackAfterText: Boolean = false
+
+    /** The time for which a model that has failed is not asked first, by the agents of the process; a minute if null. */
+    public var modelRest: Duration? = null
+
+    private val fallback = mutableListOf<Model>()
+    private val fallbackAfter = mutableListOf<ErrorKind>()
+    private var modelFor: ModelChooser? = null
     private val tools = mutableListOf<AgentTool>()
     private var approver: Approver? = null
     private var answerer: Answerer? = null
@@ -186,6 +201,40 @@ public class AgentBuilder<out D> internal constructor(private val model: Model) 
         outputDecoder = Decoding(code, decode)
     }
 
+    /**
+     * Adds models that are asked, in this order, when the agent's own has failed after its retries; the turn stays with
+     * the one that answers. [Update.ModelChanged] tells the app. With [credentials] the keys of these models are asked for
+     * too: [CredentialRequest.model] says of which.
+     */
+    public fun fallback(vararg models: Model): AgentBuilder<D> = apply { fallback += models }
+
+    /**
+     * Sets the kinds of failure after which the [fallback] is asked. Without them they are an overloaded model, a used-up
+     * rate limit, an error of the server or the connection, and a timeout. [ErrorKind.OUTPUT_INVALID] includes empty
+     * answers.
+     */
+    public fun fallbackAfter(vararg kinds: ErrorKind): AgentBuilder<D> = apply {
+        fallbackAfter.clear()
+        fallbackAfter += kinds
+    }
+
+    /** Sets [fallbackAfterText]; for Java. */
+    public fun fallbackAfterText(value: Boolean): AgentBuilder<D> = apply { fallbackAfterText = value }
+
+    /** Sets [modelRest]; for Java. */
+    public fun modelRest(rest: java.time.Duration): AgentBuilder<D> = apply { modelRest = rest.toKotlinDuration() }
+
+    /**
+     * Sets the code that chooses the model of each hop: [choose] returns its number, 0 for the agent's own, 1 for the first
+     * of the [fallback]. After an exception, and for a number that no model has, the turn continues with the model that it
+     * has. A model that fails is replaced all the same.
+     */
+    public fun modelFor(choose: suspend (HopContext) -> Int) {
+        modelFor = object : ModelChooser {
+            override suspend fun choose(context: HopContext): Int = code.run { choose(context) }
+        }
+    }
+
     /** Uses a registry that the app has stored, or that several agents share. */
     public fun registry(registry: RunRegistry) {
         this.registry = registry
@@ -204,12 +253,19 @@ public class AgentBuilder<out D> internal constructor(private val model: Model) 
             client = client,
             runSource = runSource,
             trimContext = trimContext,
+            modelFor = modelFor,
             outputDecoder = outputDecoder,
             credentials = credentials,
             hooks = hooks.toList(),
             instructionsFrom = instructionsFrom,
             registry = registry,
         )
-        return Engine(model, config(model), setup, code)
+        val others = Fallback(
+            after = fallbackAfter.toList(),
+            afterText = fallbackAfterText,
+            rest = modelRest,
+            choice = if (modelFor == null) null else ModelChoice.HOST,
+        )
+        return Engine(model, config(model).copy(fallback = others), setup, code, fallback.toList())
     }
 }

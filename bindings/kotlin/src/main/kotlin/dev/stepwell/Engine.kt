@@ -2,6 +2,9 @@ package dev.stepwell
 
 import dev.stepwell.internal.AgentSetup
 import dev.stepwell.internal.FfiAgent
+import kotlinx.serialization.json.JsonArray
+import kotlinx.serialization.json.JsonElement
+import kotlinx.serialization.json.jsonArray
 
 /** What an agent's turns run on: one agent of Stepwell's own, made when it is first needed. */
 internal class Engine(
@@ -9,19 +12,38 @@ internal class Engine(
     private val config: RunConfig,
     private val setup: AgentSetup,
     val code: AppCode,
+    private val fallback: List<Model> = emptyList(),
 ) {
     /** The agent of the definition. */
     val agent: FfiAgent by lazy {
         setLanguage("Kotlin")
-        // The app's code gives the key of each request, if it gives any.
-        val key = if (setup.credentials == null) model.key() else model.apiKey
-        FfiAgent(config.copy(key = key), setup)
+        val others = config.fallback.copy(models = fallback.map(::other))
+        FfiAgent(config.copy(key = keyOf(model), fallback = others, providers = providers()), setup)
+    }
+
+    /** The app's code gives the key of each request, if it gives any. */
+    private fun keyOf(model: Model): String? = if (setup.credentials == null) model.key() else model.apiKey
+
+    private fun other(model: Model) = FallbackModel(
+        provider = model.provider,
+        model = model.name,
+        api = model.api,
+        baseUrl = model.baseUrl,
+        key = keyOf(model),
+        headers = model.headers,
+        credentials = if (setup.credentials == null) null else Credentials.HOST,
+    )
+
+    /** The app's own providers, of all models. */
+    private fun providers(): JsonElement? {
+        val own = (listOf(model) + fallback).mapNotNull { it.customProviders }.distinct()
+        return if (own.size < 2) own.firstOrNull() else JsonArray(own.flatMap { it.jsonArray }.distinct())
     }
 
     val limits: Limits get() = config.limits
 
     /** An engine of the same definition with another model. */
-    fun with(other: Model, config: RunConfig): Engine = Engine(other, config, setup, code)
+    fun with(other: Model, config: RunConfig): Engine = Engine(other, config, setup, code, fallback)
 
     fun configOf(other: Model): RunConfig = config.copy(
         provider = other.provider,
@@ -29,7 +51,6 @@ internal class Engine(
         api = other.api,
         baseUrl = other.baseUrl,
         headers = other.headers,
-        providers = other.customProviders,
     )
 
     /** The agent whose conversations are kept in a store: in the definition's own if there is none. */

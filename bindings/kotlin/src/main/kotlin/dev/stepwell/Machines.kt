@@ -35,6 +35,16 @@ public fun RunMachine.contextTrimmed(
 public fun RunMachine.contextNotTrimmed(effect: String, message: String): Outputs =
     contextNotTrimmed(effect, message, Instant.now())
 
+/** The app chose the model of the next hop, by its number: 0 is the configuration's own, 1 the first of its fallback. */
+public fun RunMachine.modelChosen(effect: String, model: Int): Outputs = modelChosen(effect, model, Instant.now())
+
+/** The app could not choose a model: the turn continues with the one that it has. */
+public fun RunMachine.modelNotChosen(effect: String, message: String): Outputs =
+    modelNotChosen(effect, message, Instant.now())
+
+/** A model failed in another turn: until then it is asked only if all others have failed too. */
+public fun RunMachine.modelResting(model: Int, until: Instant): Outputs = modelResting(model, until, Instant.now())
+
 /** The app decoded the typed answer, which is accepted. */
 public fun RunMachine.outputDecoded(effect: String): Outputs = outputDecoded(effect, Instant.now())
 

@@ -69,6 +69,18 @@ public sealed interface Update {
     /** A request failed, and is sent again after the [delay]. The [attempt] counts from 1. */
     public data class Retrying(public val attempt: Int, public val delay: Duration, public val reason: String) : Update
 
+    /**
+     * Another model is asked from here on: after a failure of the [previous] one, or because the app chose it, or the
+     * previous one rests; then [after] and [reason] are null.
+     */
+    public data class ModelChanged(
+        public val hop: Int,
+        public val model: ModelName,
+        public val previous: ModelName,
+        public val after: ErrorKind?,
+        public val reason: String?,
+    ) : Update
+
     /** There is no network: the next request waits for it. */
     public data class WaitingForNetwork(public val upTo: Duration) : Update
 
@@ -127,6 +139,7 @@ internal fun Event.update(): Update? = when (this) {
     is Event.Interrupted -> Update.Interrupted(interrupts)
     is Event.Pending -> Update.Pending(pending)
     is Event.Retrying -> Update.Retrying(attempt, delay, reason)
+    is Event.ModelChanged -> Update.ModelChanged(hop, model, previous, after, reason)
     is Event.WaitingForNetwork -> Update.WaitingForNetwork(upTo)
     is Event.StreamResumed -> Update.StreamResumed(hop, attempt)
     is Event.SteeringTaken -> Update.SteeringTaken(messageId, hop)

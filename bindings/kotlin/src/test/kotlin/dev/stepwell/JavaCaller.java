@@ -20,6 +20,16 @@ final class JavaCaller {
             .build();
     }
 
+    static Agent withFallback(Model first, Model second) {
+        return Agent.builder(first)
+            .fallback(second)
+            .fallbackAfter(ErrorKind.OVERLOADED, ErrorKind.TIMEOUT)
+            .fallbackAfterText(true)
+            .modelRest(Duration.ofSeconds(30))
+            .retry(new RetryPolicyBuilder().attempts(1).build())
+            .build();
+    }
+
     static TurnResult<String> run(Agent agent) {
         return agent.blocking().run("Hi", options -> options.setUser("user-7"));
     }

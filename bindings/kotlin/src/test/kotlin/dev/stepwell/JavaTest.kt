@@ -26,4 +26,12 @@ class JavaTest {
         assertEquals(4, JavaCaller.messages(agent))
         assertContains(JavaCaller.wrong(agent), "401")
     }
+
+    @Test
+    fun javaNamesOtherModels() = MockLlm("""{"status":529,"error":"overloaded"}""").use { first ->
+        MockLlm(MockLlm.text("Yes.")).use { second ->
+            val agent = JavaCaller.withFallback(first.model, second.model)
+            assertEquals("Yes.", agent.blocking().run("Hi").text)
+        }
+    }
 }

@@ -53,6 +53,7 @@ internal fun config(said: JsonObject): RunConfig = RunConfig(
     settings = settings(said.part("settings")),
     limits = limits(said.part("limits")),
     retry = retry(said.part("retry")),
+    fallback = fallback(said.part("fallback")),
     timeouts = timeouts(said.part("timeouts")),
     runIds = if (said.text("run_ids") == "host") RunIds.HOST else null,
     credentials = if (said.text("credentials") == "host") Credentials.HOST else null,
@@ -68,6 +69,25 @@ internal fun config(said: JsonObject): RunConfig = RunConfig(
         val moments = it.jsonObject.list("moments").map { moment -> moment.jsonPrimitive.content }
         HookSpec(it.jsonObject.needed("name"), moments.map { moment -> HookMoment.valueOf(moment.uppercase()) })
     },
+)
+
+private fun fallback(said: JsonObject) = Fallback(
+    models = said.list("models").map {
+        val model = it.jsonObject
+        FallbackModel(
+            provider = model.needed("provider"),
+            model = model.text("model").orEmpty(),
+            api = model.text("api"),
+            baseUrl = model.text("base_url"),
+            key = model.text("key"),
+            credentials = if (model.text("credentials") == "host") Credentials.HOST else null,
+            settings = (model["settings"] as? JsonObject)?.let(::settings),
+        )
+    },
+    after = said.list("after").map { ErrorKind.valueOf(it.jsonPrimitive.content.uppercase()) },
+    afterText = said.flag("after_text"),
+    rest = said.time("rest_ms", null),
+    choice = said.text("choice")?.let { ModelChoice.valueOf(it.uppercase()) },
 )
 
 private fun output(said: JsonObject) = OutputType(

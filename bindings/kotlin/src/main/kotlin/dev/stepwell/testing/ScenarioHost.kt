@@ -185,6 +185,12 @@ internal class ScenarioHost(scenario: JsonObject, private val restoreEvery: Int 
                 machine.contextTrimmed(effect(), keep, now, step.text("summary"))
             }
             "context_not_trimmed" -> machine.contextNotTrimmed(effect(), text("message"), now)
+            "model_resting" -> {
+                val until = Instant.ofEpochMilli(step.needed("until_ms").toLong())
+                machine.modelResting(step.needed("model").toInt(), until, now)
+            }
+            "model_chosen" -> machine.modelChosen(effect(), step.needed("model").toInt(), now)
+            "model_not_chosen" -> machine.modelNotChosen(effect(), text("message"), now)
             "output_decoded" -> machine.outputDecoded(effect(), now)
             "output_refused" -> machine.outputRefused(effect(), text("reason"), now)
             "authorized" -> machine.authorized(effect(), step.text("key"), now, texts(step.part("headers")))

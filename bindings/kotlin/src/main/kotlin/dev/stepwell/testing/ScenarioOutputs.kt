@@ -68,6 +68,10 @@ private fun line(event: Event): Triple<String, String?, String> {
         }
         is Event.ToolPartialResult -> said("${key(event.call)} ${event.content}")
         is Event.ContextNearlyFull -> said("${event.tokens} of ${event.window}")
+        is Event.ModelChanged -> {
+            val after = event.after?.let { " after ${it.name.lowercase()}" }.orEmpty()
+            said("${event.previous.model} to ${event.model.model}$after")
+        }
         is Event.ContextTrimmed -> said("${event.tokens}, without ${event.leftOut.joinToString(" ")}")
         else -> said("")
     }
@@ -86,6 +90,23 @@ internal fun lines(events: List<Event>): List<String> {
         }
     }
     return lines.map { (kind, _, detail) -> if (detail.isEmpty()) kind else "$kind: $detail" }
+}
+
+private fun json(context: HopContext): JsonObject = buildJsonObject {
+    put("hop", context.hop)
+    val models = context.models.map {
+        buildJsonObject {
+            put("name", buildJsonObject {
+                put("provider", it.name.provider)
+                put("model", it.name.model)
+            })
+            put("is_resting", it.isResting)
+        }
+    }
+    put("models", JsonArray(models))
+    put("current", context.current)
+    put("tools", JsonArray(context.tools.map(::JsonPrimitive)))
+    put("tokens", context.tokens)
 }
 
 internal fun json(effect: Effect): JsonObject = buildJsonObject {
@@ -147,6 +168,7 @@ internal fun json(effect: Effect): JsonObject = buildJsonObject {
             }
             put("messages", JsonArray(messages))
         }
+        is Effect.ChooseModel -> put("context", json(effect.context))
         is Effect.DecodeOutput -> put("value", effect.value)
         is Effect.Authorize -> put("rejected", effect.rejected)
         is Effect.RunHook -> {
