@@ -64,6 +64,17 @@ final class Trimming: Trimmer {
     }
 }
 
+final class Choosing: ModelChooser {
+    private let run: @Sendable (HopContext) async throws -> Int
+
+    init(_ run: @escaping @Sendable (HopContext) async throws -> Int) { self.run = run }
+
+    func choose(context: HopContext) async throws -> UInt32 {
+        // No model has the number that stands for one that is out of range.
+        try await told { UInt32(exactly: try await run(context)) ?? .max }
+    }
+}
+
 final class CreatingRuns: RunSource {
     private let run: @Sendable (NewRun) async throws -> String
 

@@ -3,7 +3,7 @@ import StepwellBindings
 
 /// What an agent's turns run on: one of Stepwell's own agents, which is made when it is first needed.
 final class Engine: @unchecked Sendable {
-    let model: Model
+    private let models: AgentModels
     private let config: RunConfig
     private let setup: AgentSetup
     private let tools: ToolList
@@ -13,17 +13,22 @@ final class Engine: @unchecked Sendable {
     private var isInBackground = false
     private var isOffline = false
 
-    /// The configuration is without what the model has, and the setup without tools.
-    init(model: Model, config: RunConfig, setup: AgentSetup, tools: ToolList) {
-        self.model = model
+    /// The configuration is without what the models have, and the setup without tools.
+    init(models: AgentModels, config: RunConfig, setup: AgentSetup, tools: ToolList) {
+        self.models = models
         self.config = config
         self.setup = setup
         self.tools = tools
     }
 
+    /// The agent's own model.
+    var model: Model { models.own }
+
     /// An engine of the same definition with another model.
     func with(_ model: Model) -> Engine {
-        Engine(model: model, config: config, setup: setup, tools: tools)
+        var models = models
+        models.own = model
+        return Engine(models: models, config: config, setup: setup, tools: tools)
     }
 
     /// The agent whose conversations are kept in a store: in the definition's own if there is none.
@@ -49,17 +54,11 @@ final class Engine: @unchecked Sendable {
     private func create() throws -> FfiAgent {
         setLanguage(language: "Swift")
         var config = config
-        config.provider = model.provider
-        config.model = model.name
-        config.api = model.api
-        config.baseUrl = model.baseUrl
-        config.headers = model.headers
-        config.providers = model.customProviders
-        // The app's code gives the key of each request, if it gives any.
-        config.key = setup.credentials == nil ? try model.key() : model.apiKey
+        try models.complete(&config, asksForKeys: setup.credentials != nil)
         var setup = setup
         setup.tools = try tools.made()
-        setup.client = try model.transport ?? transport(of: setup.client)
+        setup.credentials = models.credentials(setup.credentials)
+        setup.client = try models.client(setup.client)
         let agent = try FfiAgent(config: config, setup: setup)
         agent.inform(background: isInBackground ? true : nil, offline: isOffline ? true : nil)
         return agent

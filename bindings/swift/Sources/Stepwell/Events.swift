@@ -8,6 +8,13 @@ extension ContextOverflow {
     }
 }
 
+extension HopContext {
+    /// The number of the model with this name; nil if there is none.
+    public func number(of model: String) -> Int? {
+        models.firstIndex { $0.name.model == model }
+    }
+}
+
 extension Outcome {
     /// What kept the turn from a complete answer; nil if the answer is complete.
     public var problem: Problem? { problemOf(outcome: self) }

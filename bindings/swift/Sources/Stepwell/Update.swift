@@ -32,6 +32,9 @@ public enum Update: Sendable, Hashable {
     case interrupted([Interrupt])
     /// A request failed, and is sent again.
     case retrying(Event.Retrying)
+    /// Another model is asked from here on: after a failure of the `previous` one, or because the app chose it, or the
+    /// previous one rests; then `after` and `reason` are nil.
+    case modelChanged(Event.ModelChanged)
     /// There is no network: the next request waits for it.
     case waitingForNetwork(Event.WaitingForNetwork)
     /// A stream that broke off is open again, and continues where it stopped.
@@ -67,6 +70,7 @@ public enum Update: Sendable, Hashable {
         case .pending(let it): self = .pending(it.pending)
         case .interrupted(let it): self = .interrupted(it.interrupts)
         case .retrying(let it): self = .retrying(it)
+        case .modelChanged(let it): self = .modelChanged(it)
         case .waitingForNetwork(let it): self = .waitingForNetwork(it)
         case .streamResumed(let it): self = .streamResumed(it)
         case .steeringTaken(let it): self = .steeringTaken(it)

@@ -15,7 +15,7 @@ import Foundation
 public struct StepwellError: Error, Sendable {
     /// What went wrong, as data.
     public let problem: Problem
-    /// The provider of the model; nil if the error is not a turn's.
+    /// The provider of the agent's own model; nil if the error is not a turn's.
     public let provider: String?
     /// What the package has as `result`.
     package let turn: (any Sendable)?

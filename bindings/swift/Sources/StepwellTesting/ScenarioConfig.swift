@@ -22,6 +22,7 @@ func config(_ said: Fields) throws -> RunConfig {
         settings: try settings(said.part("settings")),
         limits: limits(said.part("limits")),
         retry: retry(said.part("retry")),
+        fallback: try fallback(said.part("fallback")),
         timeouts: timeouts(said.part("timeouts")),
         runIds: said.text("run_ids") == "host" ? .host : nil,
         persistAttempts: said.small("persist_attempts"),
@@ -35,6 +36,33 @@ func config(_ said: Fields) throws -> RunConfig {
         agUi: agUi(said.part("ag_ui")),
         output: try said["output"].map { try output($0 as? Fields ?? [:]) },
         hooks: try said.list("hooks").map { try hook($0 as? Fields ?? [:]) }
+    )
+}
+
+private func fallback(_ said: Fields) throws -> Fallback {
+    Fallback(
+        models: try said.list("models").map { try fallbackModel($0 as? Fields ?? [:]) },
+        after: said.list("after").compactMap { $0 as? String }.compactMap {
+            [
+                "overloaded": ErrorKind.overloaded, "rate_limit": .rateLimit, "server_error": .serverError,
+                "connection": .connection, "timeout": .timeout,
+            ][$0]
+        },
+        afterText: said.flag("after_text"),
+        rest: said.time("rest_ms", nil),
+        choice: said.text("choice").flatMap { ["in_order": ModelChoice.inOrder, "host": .host][$0] }
+    )
+}
+
+private func fallbackModel(_ said: Fields) throws -> FallbackModel {
+    FallbackModel(
+        provider: try said.needed("provider"),
+        model: said.text("model") ?? "",
+        api: said.text("api"),
+        baseUrl: said.text("base_url"),
+        key: said.text("key"),
+        credentials: said.text("credentials") == "host" ? .host : nil,
+        settings: said["settings"] == nil ? nil : try settings(said.part("settings"))
     )
 }
 

@@ -180,6 +180,13 @@ final class ScenarioHost {
                 effect: effect(), keep: keep, now: now, summary: step.text("summary"))
         case "context_not_trimmed":
             return try machine.contextNotTrimmed(effect: effect(), message: message(), now: now)
+        case "model_resting":
+            let until = Date(timeIntervalSince1970: (step.double("until_ms") ?? 0) / 1000)
+            return try machine.modelResting(model: step.small("model") ?? 0, until: until, now: now)
+        case "model_chosen":
+            return try machine.modelChosen(effect: effect(), model: step.small("model") ?? 0, now: now)
+        case "model_not_chosen":
+            return try machine.modelNotChosen(effect: effect(), message: message(), now: now)
         case "output_decoded": return try machine.outputDecoded(effect: effect(), now: now)
         case "output_refused":
             return try machine.outputRefused(effect: effect(), reason: step.needed("reason"), now: now)

@@ -75,6 +75,9 @@ private func line(_ event: Event) -> Line {
         return said("\(it.call.hop):\(it.call.index)" + percent + (it.message.map { " \($0)" } ?? ""))
     case .toolPartialResult(let it): return said("\(it.call.hop):\(it.call.index) \(it.content)")
     case .contextNearlyFull(let it): return said("\(it.tokens) of \(it.window)")
+    case .modelChanged(let it):
+        let after = it.after.map { " after \(name($0))" } ?? ""
+        return said("\(it.previous.model) to \(it.model.model)\(after)")
     case .contextTrimmed(let it):
         return said("\(it.tokens), without \(it.leftOut.joined(separator: " "))")
     default: return said("")
@@ -132,6 +135,15 @@ func fields(_ effect: Effect) throws -> Fields {
         }
         fields = ["id": it.id, "turn": it.turn, "status": name(it.status), "blocks": blocks]
         fields["outcome"] = it.outcome.map { line($0) }
+    case .chooseModel(let it):
+        let models: [Fields] = it.context.models.map {
+            ["name": ["provider": $0.name.provider, "model": $0.name.model], "is_resting": $0.isResting]
+        }
+        let context: Fields = [
+            "hop": it.context.hop, "models": models, "current": it.context.current, "tools": it.context.tools,
+            "tokens": it.context.tokens,
+        ]
+        fields = ["id": it.id, "context": context]
     case .decodeOutput(let it): fields = ["id": it.id, "value": try parsed(it.value.text)]
     case .trimContext(let it):
         let messages: [Fields] = it.messages.map { ["message_id": $0.messageId, "tokens": $0.tokens] }

@@ -161,6 +161,22 @@ enum Shown {
         print(try await garden.send("Will it rain?").text)
     }
 
+    static func fallingBack() -> Agent {
+        let agent = Agent(
+            model: .openAI("gpt-4o-mini"), fallback: [.anthropic("claude-haiku-4-5"), .ollama("llama3.3")],
+            fallbackAfter: [.overloaded, .rateLimit, .serverError, .connection, .timeout, .contextTooLong])
+        return agent
+    }
+
+    static func choosing(search: AgentTool) -> Agent {
+        let agent = Agent(
+            model: .openAI("gpt-5"), fallback: [.openAI("gpt-5-mini")],
+            // The small model reads the results of searches, the large one does all else.
+            modelFor: { hop in hop.tools.contains("search") ? 1 : 0 },
+            tools: [search])
+        return agent
+    }
+
     static func serving(users: [String]) async throws {
         let agent = Agent(model: .openAI("gpt-4o-mini"), instructions: "Be kind.")
         try await withThrowingTaskGroup(of: Void.self) { group in

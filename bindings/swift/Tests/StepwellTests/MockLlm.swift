@@ -51,6 +51,9 @@ final class MockLlm: Sendable {
     /// The model that it plays.
     var model: Model { .openAICompatible("mock", baseUrl: baseUrl) }
 
+    /// The model that it plays, by another name.
+    func named(_ name: String) -> Model { .openAICompatible(name, baseUrl: baseUrl) }
+
     /// The AG-UI agent that it plays.
     var agUi: Model { .agUi(baseUrl.dropLast("/v1".count) + "/ag-ui") }
 

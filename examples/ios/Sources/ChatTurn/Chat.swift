@@ -265,6 +265,8 @@ public final class Chat {
             later { try $0.outputDecoded(effect: answer.id, now: $1) }
         case .authorize(let asked):
             later { try $0.notAuthorized(effect: asked.id, message: "the key of this app does not change", now: $1) }
+        case .chooseModel(let choice):
+            later { try $0.modelNotChosen(effect: choice.id, message: "this app has one model", now: $1) }
         case .runHook(let hook):
             later { try $0.hookAnswered(effect: hook.id, answer: .failed(.init(message: "this app has no hooks")), now: $1) }
         case .trimContext(let overflow):

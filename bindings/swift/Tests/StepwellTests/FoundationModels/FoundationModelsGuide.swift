@@ -29,12 +29,16 @@ func configured(freshKey: @escaping @Sendable () async throws -> String) -> Step
     return model
 }
 
-func falling(back agent: Agent, prompt: String) async throws -> String {
-    do {
-        return try await agent.withModel(.onDevice()).run(prompt).text
-    } catch let error as StepwellError where error.kind == .notFound || error.kind == .contextTooLong {
-        return try await agent.run(prompt).text
-    }
+func fallingBack(tools: [AgentTool]) -> Agent {
+    let agent = Agent(
+        model: .onDevice(), fallback: [.openAI("gpt-4o-mini")],
+        fallbackAfter: [.notFound, .contextTooLong, .rateLimit, .serverError, .timeout], tools: tools)
+    return agent
+}
+
+func withoutNetwork() -> Agent {
+    let agent = Agent(model: .openAI("gpt-4o-mini"), fallback: [.onDevice()])
+    return agent
 }
 
 #endif
