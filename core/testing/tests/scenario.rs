@@ -12,6 +12,9 @@ fn run(setting: Setting, actions: &[Action]) -> Chaos {
     let mut config = setting.config();
     // No scenario can name a price.
     config.endpoint.quirks.price = None;
+    for other in &mut config.fallback.models {
+        other.endpoint.quirks.price = None;
+    }
     config.limits.max_cost = None;
     let mut chaos = Chaos::new(config);
     actions.iter().for_each(|action| chaos.apply(*action));

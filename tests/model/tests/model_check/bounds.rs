@@ -7,8 +7,8 @@ use stepwell_core::dialect::Dialect;
 use stepwell_core::provider;
 use stepwell_core::run::model_check::Abstraction;
 use stepwell_core::run::{
-    BackgroundPolicy, Credentials, Durability, FallbackModel, HookMoment, HookSpec, LimitPolicy,
-    ModelChoice, NetworkChangePolicy, OfflinePolicy, RepeatLimit, RunConfig, RunIds,
+    BackgroundPolicy, Credentials, Durability, ErrorKind, FallbackModel, HookMoment, HookSpec,
+    LimitPolicy, ModelChoice, NetworkChangePolicy, OfflinePolicy, RepeatLimit, RunConfig, RunIds,
 };
 use stepwell_core::tool::{OutputMode, OutputType, Tool};
 
@@ -23,6 +23,8 @@ pub struct Bounds {
     pub kinds: Vec<Kind>,
     /// Whether the model sends text before it calls, also cut in the middle of a frame.
     pub texts: bool,
+    /// Whether the provider's filter stops answers.
+    pub filters: bool,
     /// Whether the network and the peer fail: refusals, broken connections, errors and rubbish in the stream.
     pub failures: bool,
     /// The number of times that the host dies.
@@ -75,6 +77,7 @@ impl Bounds {
             calls: 2,
             kinds: vec![Kind::Plain],
             texts: false,
+            filters: false,
             failures: true,
             crashes: 0,
             shows: false,
@@ -299,6 +302,21 @@ pub fn small() -> Vec<Bounds> {
                 bounds.crashes = 1;
                 config.retry.attempts = 1;
                 config.fallback.models = vec![other(config)];
+                config.fallback.after_text = true;
+            },
+        ),
+        Bounds::new(
+            "chat, another model for a filtered answer, a hook on its answers",
+            Dialect::OpenAiChat,
+            |bounds, config| {
+                bounds.calls = 1;
+                bounds.texts = true;
+                bounds.filters = true;
+                bounds.failures = false;
+                config.durability = Durability::None;
+                config.hooks = vec![HookSpec::new("h", [HookMoment::AfterAnswer])];
+                config.fallback.models = vec![other(config)];
+                config.fallback.after = vec![ErrorKind::ContentFilter];
                 config.fallback.after_text = true;
             },
         ),

@@ -57,6 +57,8 @@ pub enum Token {
     Call(Kind),
     /// Chat Completions: the chunk with the reason why the answer ends.
     Reason,
+    /// Chat Completions: the same, where the provider's filter stopped the answer.
+    Filtered,
     /// The end of the stream: `[DONE]`, `RUN_FINISHED`.
     Done,
     /// The stream reports that it failed.
@@ -111,6 +113,9 @@ impl Said {
             tokens.extend(bounds.kinds.iter().copied().map(Token::Call));
         }
         tokens.push(if is_chat { Token::Reason } else { Token::Done });
+        if bounds.filters {
+            tokens.push(Token::Filtered);
+        }
         if bounds.failures {
             tokens.extend([Token::Error, Token::Rubbish]);
         }
@@ -133,7 +138,7 @@ impl Said {
             Token::HalfText => self.text = 1,
             Token::Text | Token::Fits => self.text = 2,
             Token::Call(_) => self.calls += 1,
-            Token::Reason => self.end = 1,
+            Token::Reason | Token::Filtered => self.end = 1,
             Token::Done | Token::Error | Token::Rubbish | Token::Question => self.end = 2,
         }
         out.into_bytes()
@@ -175,6 +180,7 @@ impl Said {
             }
             Token::Fits => chunk(r#"{"content":"{\"n\":1}"}"#, "null"),
             Token::Reason => chunk("{}", r#""stop""#),
+            Token::Filtered => chunk("{}", r#""content_filter""#),
             Token::Done => "data: [DONE]\n\n".to_owned(),
             Token::Error => "data: {\"error\":{\"message\":\"e\",\"code\":500}}\n\n".to_owned(),
             Token::Rubbish => "data: {]\n\n".to_owned(),
@@ -221,7 +227,9 @@ impl Said {
                 }
                 call
             }
-            Token::Reason | Token::Fits => unreachable!("an agent says no such thing"),
+            Token::Reason | Token::Filtered | Token::Fits => {
+                unreachable!("an agent says no such thing")
+            }
             Token::Done => finished(""),
             Token::Error => "data: {\"type\":\"RUN_ERROR\",\"message\":\"e\"}\n\n".to_owned(),
             Token::Rubbish => "data: {]\n\n".to_owned(),

@@ -511,7 +511,10 @@ impl World {
             let index = said.calls.into();
             self.asked.push((CallKey { hop, index }, kind));
         }
-        if matches!(token, Token::Reason | Token::Done | Token::Question) {
+        if matches!(
+            token,
+            Token::Reason | Token::Filtered | Token::Done | Token::Question
+        ) {
             self.finished = Some(hop);
         }
         if token == Token::Question {
