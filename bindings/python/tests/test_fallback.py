@@ -41,10 +41,10 @@ async def test_another_model_answers_and_is_asked_first_for_a_while() -> None:
 
 async def test_only_the_failures_that_the_app_names_count() -> None:
     with MockLlm(error(401, "Incorrect API key provided"), repeat=True) as first, MockLlm(text("I can.")) as second:
-        models = {"fallback": [named(second, "second")], "retry": ONCE}
+        others = [named(second, "second")]
         with pytest.raises(AuthenticationError):
-            await Agent(named(first, "first"), **models).run("Hello")  # type: ignore[arg-type]
-        agent = Agent(named(first, "first"), fallback=[named(second, "second")], fallback_after=["authentication"])
+            await Agent(named(first, "first"), fallback=others, retry=ONCE).run("Hello")
+        agent = Agent(named(first, "first"), fallback=others, fallback_after=["authentication"])
         assert (await agent.run("Hello")).output == "I can."
 
 

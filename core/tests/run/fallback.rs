@@ -5,7 +5,8 @@ use std::time::Duration;
 use stepwell_core::dialect::Dialect;
 use stepwell_core::run::{
     BlockContent, Credentials, Durability, Effect, ErrorKind, Failure, Fallback, FallbackModel,
-    Incomplete, Input, ModelChoice, Outcome, Refusal, RunConfig, RunEvent, RunMachine,
+    HookMoment, HookSpec, Incomplete, Input, ModelChoice, Outcome, Refusal, RunConfig, RunEvent,
+    RunMachine,
 };
 use stepwell_core::tool::{OutputType, Tool};
 use stepwell_core::{Timestamp, event::Message};
@@ -464,4 +465,27 @@ fn an_agent_takes_no_models_place() {
 fn a_rest_lasts_as_long_as_the_configuration_says() {
     let fallback = Fallback::default();
     assert_eq!(fallback.rest, Duration::from_secs(60));
+}
+
+#[test]
+fn a_filtered_answer_that_a_hook_has_seen_goes_to_another_model() {
+    let mut config = three();
+    config.fallback.after = vec![ErrorKind::ContentFilter];
+    config.fallback.after_text = true;
+    config.hooks = vec![HookSpec::new("look", [HookMoment::AfterAnswer])];
+    let frames = [
+        r#"{"id":"x","choices":[{"index":0,"delta":{"content":"t"},"finish_reason":null}]}"#,
+        r#"{"id":"x","choices":[{"index":0,"delta":{},"finish_reason":"content_filter"}]}"#,
+        "[DONE]",
+    ];
+    let frames = frames.map(|frame| format!("data: {frame}\n\n")).concat();
+    let world = World::new(config)
+        .reply(Reply::Bytes(
+            frames.into_bytes(),
+            crate::world::Ending::Complete,
+        ))
+        .streams([text("I can.")])
+        .turn();
+    assert_eq!(*world.outcome(), Outcome::Success);
+    assert_eq!(changes(&world), ["first to second after ContentFilter"]);
 }

@@ -164,6 +164,10 @@ fn canon_calls(turn: &Turn, state: StateKind, abstraction: &Abstraction, out: &m
         hop,
         ..
     } = turn;
+    if matches!(state, StateKind::Streaming | StateKind::Reviewing) {
+        // The reason why the answer ended decides what follows.
+        json(&transcript.summary().stop_reason, out);
+    }
     for call in transcript.calls() {
         (call.key, &call.name).hash(out);
         if call.status.is_final() && abstraction.results {
