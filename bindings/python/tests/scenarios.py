@@ -134,7 +134,8 @@ def _fallback(said: dict[str, Any]) -> Fallback:
         FallbackModel(**{**model, "settings": _settings(model["settings"]) if "settings" in model else None})
         for model in said.get("models", [])
     ]
-    return Fallback(models=models, **given, **_seconds(said, "rest"))
+    given.update(_seconds(said, "rest"))
+    return Fallback(models=models, **given)
 
 
 def _tools(said: dict[str, Any]) -> list[Tool[..., Any]]:
