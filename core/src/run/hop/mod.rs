@@ -18,7 +18,8 @@ use super::turn::Turn;
 /// it, the request for the stream is sent, or the host is asked to create its run. A host that chooses the models of hops
 /// is asked for one first.
 ///
-/// # Errors The provider does not accept an attachment, or the transcript does not fit the model's context.
+/// # Errors
+/// The provider does not accept an attachment, or the transcript does not fit the model's context.
 pub(super) fn begin(turn: &mut Turn, hop: u32) -> Result<(), Failure> {
     let before = enter(turn, hop);
     if turn.asks_host_for_model() {
@@ -30,7 +31,8 @@ pub(super) fn begin(turn: &mut Turn, hop: u32) -> Result<(), Failure> {
 
 /// Begins the hop with the model that takes the place of one that failed.
 ///
-/// # Errors As for [`begin`].
+/// # Errors
+/// As for [`begin`].
 pub(super) fn begin_after_failure(turn: &mut Turn, hop: u32) -> Result<(), Failure> {
     enter(turn, hop);
     ask_chosen(turn)
@@ -38,7 +40,8 @@ pub(super) fn begin_after_failure(turn: &mut Turn, hop: u32) -> Result<(), Failu
 
 /// Asks a model that was just chosen for the hop's answer.
 ///
-/// # Errors As for [`begin`].
+/// # Errors
+/// As for [`begin`].
 pub(super) fn ask_chosen(turn: &mut Turn) -> Result<(), Failure> {
     let counted = turn.window().counted();
     // What one provider accepts, another one may not.

@@ -72,8 +72,8 @@ impl TypedAnswer {
         Some(left)
     }
 
-    /// Forgets how often the answer did not fit: another model is asked.
-    pub(crate) fn forget_refusals(&mut self) {
+    /// Asks for the answer again, from another model, which has all attempts.
+    pub(crate) fn begin_with_another_model(&mut self) {
         self.refused = 0;
         self.is_asked_again = true;
     }

@@ -3,7 +3,7 @@
 use super::Run;
 use super::data::{Completed, Decoding, ExecutingTools, Interrupted, Opening};
 use super::edges::{Edge, on};
-use super::fall_back::{Part, Replaceable};
+use super::fall_back::{Received, Replaceable};
 use crate::event::{Interrupt, RunOutcome};
 use crate::run::protocol::{Failure, Incomplete, Outcome, RunEvent, StateKind};
 use crate::run::turn::rounds::Next;
@@ -112,8 +112,8 @@ impl<S: Whole> Run<S> {
     where
         To: From<Run<Opening>> + From<Run<Completed>>,
     {
-        let part = self.whole();
-        match self.fall_back(&outcome, part) {
+        let received = self.whole();
+        match self.fall_back(&outcome, received) {
             Ok(next) => next,
             Err(run) => run.finish(outcome).into(),
         }
@@ -125,8 +125,8 @@ impl<S: Whole> Run<S> {
         To: From<Run<Opening>> + From<Run<Completed>>,
     {
         let outcome = Outcome::Failed { failure };
-        let part = self.whole();
-        match self.fall_back(&outcome, part) {
+        let received = self.whole();
+        match self.fall_back(&outcome, received) {
             Ok(next) => next,
             Err(mut run) => {
                 run.leave_stream();
@@ -137,8 +137,8 @@ impl<S: Whole> Run<S> {
     }
 
     /// Returns what another model must know of an answer that is complete.
-    fn whole(&self) -> Part {
-        Part::Some {
+    fn whole(&self) -> Received {
+        Received::Something {
             is_seen: !self.turn.is_answer_empty(),
         }
     }

@@ -31,16 +31,16 @@ macro_rules! replaceable {
 
 replaceable! { Opening Streaming Reviewing }
 
-/// What is there of the answer of a model that failed.
+/// What has come of the answer of a model that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum Received {
     /// Nothing: the hop asks again, with the attempt of this number.
     Nothing {
         /// The number.
         attempt: u32,
     },
     /// The app may have shown something, or the answer is complete: the next hop asks.
-    Some {
+    Something {
         /// Whether the user has seen a part of an answer.
         is_seen: bool,
     },
@@ -48,12 +48,12 @@ pub(super) enum Part {
 
 impl<S: Replaceable> Run<S> {
     /// Ends the turn with this failure, unless another model can be asked.
-    pub(super) fn fail_or_fall_back<To>(self, failure: Failure, part: Part) -> To
+    pub(super) fn fail_or_fall_back<To>(self, failure: Failure, received: Received) -> To
     where
         To: From<Run<Opening>> + From<Run<Completed>>,
     {
         let outcome = Outcome::Failed { failure };
-        match self.fall_back(&outcome, part) {
+        match self.fall_back(&outcome, received) {
             Ok(next) => next,
             Err(run) => run.end_failed(outcome).into(),
         }
@@ -63,18 +63,18 @@ impl<S: Replaceable> Run<S> {
     ///
     /// # Errors
     /// There is none for such an outcome: the run is unchanged.
-    pub(super) fn fall_back<To>(mut self, outcome: &Outcome, part: Part) -> Result<To, Self>
+    pub(super) fn fall_back<To>(mut self, outcome: &Outcome, received: Received) -> Result<To, Self>
     where
         To: From<Run<Opening>> + From<Run<Completed>>,
     {
-        let is_seen = matches!(part, Part::Some { is_seen: true });
+        let is_seen = matches!(received, Received::Something { is_seen: true });
         let Some(model) = self.turn.model_after(outcome, is_seen) else {
             return Err(self);
         };
         // The next request may wait for a write, or for the host.
         self.turn.clocks_mut().stop(TimerKey::Silence);
-        let (begun, attempt) = match part {
-            Part::Nothing { attempt } => {
+        let (begun, attempt) = match received {
+            Received::Nothing { attempt } => {
                 if S::KIND == StateKind::Streaming {
                     self.turn.drop_stream();
                 }
@@ -82,7 +82,7 @@ impl<S: Replaceable> Run<S> {
                 self.turn.fall_back(model, hop, attempt, outcome);
                 (hop::ask_chosen(&mut self.turn), attempt)
             }
-            Part::Some { .. } => {
+            Received::Something { .. } => {
                 match S::KIND {
                     StateKind::Reviewing => self.turn.cut_recorded_answer(),
                     _ => self.turn.cut_answer(Vec::new()),
@@ -107,7 +107,7 @@ impl Run<Opening> {
             Ok(()) => self.into(),
             Err(failure) => {
                 let attempt = self.state.attempt();
-                self.fail_or_fall_back(failure, Part::Nothing { attempt })
+                self.fail_or_fall_back(failure, Received::Nothing { attempt })
             }
         }
     }

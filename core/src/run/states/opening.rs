@@ -2,7 +2,7 @@ use super::Run;
 use super::any_run::next;
 use super::data::{Completed, Opening, Streaming};
 use super::edges::on;
-use super::fall_back::{Part, Prepared};
+use super::fall_back::{Prepared, Received};
 use crate::dialect::ApiError;
 use crate::event::Message;
 use crate::run::hop;
@@ -164,13 +164,13 @@ impl Run<Opening> {
         match self.plan_retry(self.state.attempt(), failure, retry_after) {
             Ok(waiting) => self.goto(on::Retry, waiting).into(),
             Err(failure) => {
-                let part = match self.turn.broken_stream() {
-                    Some(_) => Part::Some { is_seen: true },
-                    None => Part::Nothing {
+                let received = match self.turn.broken_stream() {
+                    Some(_) => Received::Something { is_seen: true },
+                    None => Received::Nothing {
                         attempt: self.state.attempt().saturating_add(1),
                     },
                 };
-                self.fail_or_fall_back(failure, part)
+                self.fail_or_fall_back(failure, received)
             }
         }
     }

@@ -2,7 +2,7 @@ use super::Run;
 use super::any_run::next;
 use super::data::{Reviewing, Streaming, Waiting};
 use super::edges::on;
-use super::fall_back::Part;
+use super::fall_back::Received;
 use crate::dialect::Dialect;
 use crate::event::RunOutcome;
 use crate::pipeline::StreamEnd;
@@ -127,8 +127,8 @@ impl Run<Streaming> {
                 match self.plan_retry_without_content(Failure::Connection { message }) {
                     Ok(waiting) => self.goto(on::Retry, waiting).into(),
                     Err(_) => {
-                        let part = self.part();
-                        match self.fall_back(&Outcome::Truncated, part) {
+                        let received = self.received();
+                        match self.fall_back(&Outcome::Truncated, received) {
                             Ok(ended) => ended,
                             Err(mut run) => {
                                 run.turn.mark_as_refused();
@@ -158,18 +158,18 @@ impl Run<Streaming> {
         match self.plan_retry_without_content(failure) {
             Ok(waiting) => self.goto(on::Retry, waiting).into(),
             Err(failure) => {
-                let part = self.part();
-                self.fail_or_fall_back(failure, part)
+                let received = self.received();
+                self.fail_or_fall_back(failure, received)
             }
         }
     }
 
     /// Returns what there is of the answer, for another model. Nothing of it stays if the app has seen nothing.
-    fn part(&self) -> Part {
+    fn received(&self) -> Received {
         if self.is_seen() || self.turn.broken_stream().is_some() {
-            return Part::Some { is_seen: true };
+            return Received::Something { is_seen: true };
         }
-        Part::Nothing {
+        Received::Nothing {
             attempt: self.state.answer().attempt().saturating_add(1),
         }
     }
@@ -227,8 +227,8 @@ impl Run<Streaming> {
         self.turn.withdraw_stream(self.open_effect());
         let is_resumed = self.state.answer().has_begun() && self.keep_for_resumption();
         if !is_resumed && self.is_seen() {
-            let part = self.part();
-            return self.fail_or_fall_back(failure, part);
+            let received = self.received();
+            return self.fail_or_fall_back(failure, received);
         }
         match self.plan_next_try(failure) {
             Ok(waiting) => {
@@ -238,8 +238,8 @@ impl Run<Streaming> {
                 self.goto(on::Retry, waiting).into()
             }
             Err(failure) => {
-                let part = self.part();
-                self.fail_or_fall_back(failure, part)
+                let received = self.received();
+                self.fail_or_fall_back(failure, received)
             }
         }
     }

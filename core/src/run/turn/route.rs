@@ -120,7 +120,7 @@ impl Turn {
             return false;
         };
         self.change_model(model, self.hop + 1, 0, Some(&outcome));
-        self.typed.forget_refusals();
+        self.typed.begin_with_another_model();
         true
     }
 
