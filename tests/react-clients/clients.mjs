@@ -2,7 +2,8 @@
 
 const assistantUi = {
   message: (role) => `[data-message=${role}]`,
-  input: "textarea",
+  // The composer measures its text in a hidden textarea.
+  input: "textarea:not([aria-hidden])",
   send: "text=Send",
   stop: "text=Stop",
 };

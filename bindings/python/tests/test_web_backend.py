@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -36,12 +37,17 @@ def backend(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
     return web_backend
 
 
+def said(stream: str) -> str:
+    """Joins the pieces of the answer: how many there are is up to the network."""
+    return "".join(json.loads(piece) for piece in re.findall('^data: (".*")$', stream, re.MULTILINE))
+
+
 def test_a_user_sees_their_own_orders_and_chats(mock_llm: Start, monkeypatch: pytest.MonkeyPatch, backend: Any) -> None:
     mock = mock_llm(calls(("list_orders", {})), text("A kettle."), text("Hello, Bob."))
     monkeypatch.setattr(backend, "agent", backend.agent.with_model(mock.model))
     with TestClient(backend.app) as client:
         answer = client.post("/chats/first", json={"text": "What have I ordered?"}, headers=ADA)
-        assert 'data: "A kettle."' in answer.text.splitlines()
+        assert said(answer.text) == "A kettle."
         client.post("/chats/first", json={"text": "Hello"}, headers=BOB)
         assert client.get("/chats", headers=BOB).json() == ["Hello"]
     requests = [request["body"]["messages"] for request in mock.requests()]
@@ -114,7 +120,7 @@ def test_two_users_get_their_answers_after_both_workers_were_killed(mock_llm: St
         ):
             # A stream whose iterator is dropped is closed, and its turn with it.
             lines = [answer.iter_lines() for answer in (ada, bob)]
-            assert [next(each) for each in lines] == ['data: "Well"'] * 2
+            assert [next(each)[:7] for each in lines] == ['data: "'] * 2
             again = client.post("/chats/first", json={"text": "And?"}, headers=ADA)
             assert (again.status_code, again.json()) == (409, {"detail": "an answer is under way"})
             os.killpg(server.pid, signal.SIGKILL)

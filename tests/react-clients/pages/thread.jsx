@@ -18,15 +18,18 @@ export const Thread = ({ runtime, children }) => (
   <AssistantRuntimeProvider runtime={runtime}>
     <ThreadPrimitive.Root>
       <ThreadPrimitive.Messages components={messages} />
-      <ComposerPrimitive.Root>
-        <ComposerPrimitive.Input />
-        <AuiIf condition={({ thread }) => thread.isRunning}>
-          <ComposerPrimitive.Cancel>Stop</ComposerPrimitive.Cancel>
-        </AuiIf>
-        <AuiIf condition={({ thread }) => !thread.isRunning}>
-          <ComposerPrimitive.Send>Send</ComposerPrimitive.Send>
-        </AuiIf>
-      </ComposerPrimitive.Root>
+      {/* A history that loads replaces the messages that were sent before it arrived. */}
+      <AuiIf condition={({ thread }) => !thread.isLoading || thread.isRunning}>
+        <ComposerPrimitive.Root>
+          <ComposerPrimitive.Input />
+          <AuiIf condition={({ thread }) => thread.isRunning}>
+            <ComposerPrimitive.Cancel>Stop</ComposerPrimitive.Cancel>
+          </AuiIf>
+          <AuiIf condition={({ thread }) => !thread.isRunning}>
+            <ComposerPrimitive.Send>Send</ComposerPrimitive.Send>
+          </AuiIf>
+        </ComposerPrimitive.Root>
+      </AuiIf>
       {children}
     </ThreadPrimitive.Root>
   </AssistantRuntimeProvider>
