@@ -317,6 +317,7 @@ impl From<EndpointError> for StepwellError {
             EndpointError::NoBaseUrl { .. } | EndpointError::BadBaseUrl { .. } => {
                 "set `base_url` (`baseUrl`) to the server's whole address, such as `https://example.org/v1`"
             }
+            EndpointError::NoBackground { .. } => "leave the background out for this model",
             EndpointError::NoModel { .. } => "set `model`",
             EndpointError::NoKey { .. } => "set `key`; Stepwell reads no environment by itself",
             EndpointError::BadKey { .. } => {

@@ -1,6 +1,7 @@
 //! One stream, from bytes to the conversation: framer, decoder, order check and reducer behind one call.
 
 mod announced;
+mod background;
 mod joined;
 mod listener;
 mod meter;
@@ -15,6 +16,7 @@ use crate::event::{End, ExtraRules, Phase, Verification, Verifier};
 use crate::transcript::Transcript;
 use crate::wire::{FrameLimits, Framer};
 use announced::Announced;
+pub(crate) use background::Background;
 use joined::Joined;
 pub use listener::Listener;
 pub use meter::AnswerLimits;
@@ -62,6 +64,9 @@ pub struct Pipeline {
     /// How the stream resumes after a break, unless it simply continues after the last event.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     rejoin: Option<Box<Rejoin>>,
+    /// The place in an answer that the provider makes in the background.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    background: Option<Box<Background>>,
     /// The calls that an agent announces again; nothing for a model's stream, whose ids are its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     announced: Option<Announced>,
@@ -91,6 +96,8 @@ pub enum StreamEnd {
     Errored,
     /// The body ended before the peer reported either.
     Truncated,
+    /// The body was an answer that the provider makes in the background, as it is so far: the provider has not finished it.
+    Unfinished,
 }
 
 /// The reason why a stream cannot be read further, and the place.
@@ -117,6 +124,7 @@ impl Pipeline {
             has_content: false,
             frames_before: 0,
             rejoin: None,
+            background: None,
             announced: (dialect == Dialect::AgUi).then(Announced::default),
             joined: Joined::default(),
         }
@@ -135,6 +143,7 @@ impl Pipeline {
         let request = (ids.thread_id.clone(), ids.run_id.clone());
         let mut pipeline = Self::of_media_type(dialect, media_type, ids, limits);
         pipeline.rejoin = Rejoin::by(endpoint.quirks.resumption);
+        pipeline.background = Background::by(endpoint.quirks.resumption);
         if dialect != Dialect::AgUi {
             return pipeline;
         }
@@ -162,6 +171,7 @@ impl Pipeline {
             has_content: false,
             frames_before: 0,
             rejoin: None,
+            background: None,
             announced: (dialect == Dialect::AgUi).then(Announced::default),
             joined: Joined::default(),
         }
@@ -219,6 +229,7 @@ impl Pipeline {
             meter: &mut self.meter,
             has_content: &mut self.has_content,
             rejoin: self.rejoin.as_deref_mut(),
+            background: self.background.as_deref_mut(),
             announced: self.announced.as_mut(),
             joined: &mut self.joined,
         };
@@ -297,6 +308,37 @@ impl Pipeline {
         })
     }
 
+    /// Reads an answer that the provider makes in the background as a whole, and applies what no event has brought.
+    ///
+    /// # Errors
+    /// The body is no such answer, or violates the protocol.
+    pub(crate) fn receive_stored(
+        &mut self,
+        body: &[u8],
+        transcript: &mut Transcript,
+        listener: &mut dyn Listener,
+    ) -> Result<StreamEnd, StreamError> {
+        let (_, decoder, frames, mut receiver) = self.split(&mut *transcript, &mut *listener);
+        *frames += 1;
+        receiver.frame = *frames;
+        let read = decoder.stored(body, &mut receiver);
+        let read = read.and_then(|is_finished| {
+            receiver
+                .meter
+                .check()
+                .map(|()| is_finished)
+                .map_err(Into::into)
+        });
+        let is_finished = read.map_err(|source| StreamError {
+            frame: *frames,
+            source,
+        })?;
+        if !is_finished {
+            return Ok(StreamEnd::Unfinished);
+        }
+        self.end(transcript, listener)
+    }
+
     /// Returns the verifier, which tracks the stream's place in the order of events.
     #[must_use]
     pub fn verifier(&self) -> &Verifier {
@@ -353,14 +395,28 @@ impl Pipeline {
                 Decoder::of_media_type(dialect, media_type, ids).keeping_unknown(keeps_unknown);
             rejoin.reopen();
         }
+        if let Some(background) = &mut self.background {
+            background.reopen();
+        }
+    }
+
+    /// Returns the place in an answer that the provider makes in the background.
+    pub(crate) fn background(&self) -> Option<&Background> {
+        self.background.as_deref()
+    }
+
+    /// As [`background`](Self::background), to change it.
+    pub(crate) fn background_mut(&mut self) -> Option<&mut Background> {
+        self.background.as_deref_mut()
     }
 
     /// Returns whether the body that is read has brought anything that no body before it had.
     #[must_use]
     pub fn has_gone_on(&self) -> bool {
-        match &self.rejoin {
-            Some(rejoin) => rejoin.has_gone_on(),
-            None => self.frames > self.frames_before,
+        match (&self.rejoin, &self.background) {
+            (Some(rejoin), _) => rejoin.has_gone_on(),
+            (None, Some(background)) => background.has_gone_on(),
+            (None, None) => self.frames > self.frames_before,
         }
     }
 

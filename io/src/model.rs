@@ -2,7 +2,9 @@
 
 use std::env;
 use std::fmt;
-use stepwell_core::provider::{self, Endpoint, EndpointError, Provider, Secret, UnknownProvider};
+use stepwell_core::provider::{
+    self, Endpoint, EndpointError, Provider, Resumption, Secret, UnknownProvider,
+};
 
 /// A model and its provider: `Model::openai("gpt-5-mini")`, or the text `"openai:gpt-5-mini"`.
 ///
@@ -36,6 +38,7 @@ struct NamedModel {
     base_url: Option<String>,
     key: Option<Secret>,
     headers: Vec<(String, String)>,
+    in_background: bool,
 }
 
 /// Why a model cannot be used.
@@ -118,6 +121,7 @@ impl Model {
             base_url: None,
             key: None,
             headers: Vec::new(),
+            in_background: false,
         })))
     }
 
@@ -163,10 +167,30 @@ impl Model {
         self
     }
 
+    /// Has the provider make the answers in the background: an answer goes on while nobody reads it, so it survives a broken
+    /// connection, a sleeping phone and a restarted process, and is read on where it broke off. A turn that is cancelled
+    /// cancels its answer at the provider too. Of the APIs here, OpenAI's Responses can do so.
+    ///
+    /// The provider stores the conversation and the answer for a while. The first text may take longer to come.
+    ///
+    /// ```
+    /// use stepwell_io::{Agent, Model};
+    ///
+    /// let agent = Agent::new(Model::openai("gpt-5").in_background().api_key("the key"));
+    /// ```
+    #[must_use]
+    pub fn in_background(mut self) -> Self {
+        match &mut self.0 {
+            ModelKind::Ready(endpoint) => endpoint.quirks.resumption = Resumption::Background,
+            ModelKind::Named(named) => named.in_background = true,
+        }
+        self
+    }
+
     /// Returns the endpoint of the model, with the key of the environment if none was set.
     pub(crate) fn endpoint(&self) -> Result<Endpoint, ModelError> {
         match &self.0 {
-            ModelKind::Ready(endpoint) => Ok((**endpoint).clone()),
+            ModelKind::Ready(endpoint) => ready(endpoint),
             ModelKind::Named(named) => named.endpoint(true),
         }
     }
@@ -174,7 +198,7 @@ impl Model {
     /// Returns the endpoint of the model, for an app that gives each request its key.
     pub(crate) fn endpoint_without_key(&self) -> Result<Endpoint, ModelError> {
         match &self.0 {
-            ModelKind::Ready(endpoint) => Ok((**endpoint).clone()),
+            ModelKind::Ready(endpoint) => ready(endpoint),
             ModelKind::Named(named) => named.endpoint(false),
         }
     }
@@ -199,8 +223,21 @@ impl NamedModel {
             true => provider.endpoint(api, &self.name, base_url, key)?,
             false => provider.endpoint_for_host(api, &self.name, base_url, key)?,
         };
-        Ok(endpoint.with_headers(self.headers.clone())?)
+        let endpoint = endpoint.with_headers(self.headers.clone())?;
+        Ok(match self.in_background {
+            true => endpoint.in_background()?,
+            false => endpoint,
+        })
     }
+}
+
+/// Returns an endpoint that the app has made, if its provider does what it asks for.
+fn ready(endpoint: &Endpoint) -> Result<Endpoint, ModelError> {
+    let endpoint = endpoint.clone();
+    Ok(match endpoint.quirks.resumption {
+        Resumption::Background => endpoint.in_background()?,
+        _ => endpoint,
+    })
 }
 
 fn key_of_environment(provider: &Provider) -> Option<Secret> {
@@ -291,6 +328,27 @@ mod tests {
         let endpoint = model.endpoint_without_key().unwrap();
         assert!(endpoint.base_url.contains("anthropic"), "{endpoint:?}");
         assert_eq!(endpoint.key, None);
+    }
+
+    #[test]
+    fn is_made_in_the_background_only_where_the_provider_does_so() {
+        let model = Model::openai("m").api_key("a key").in_background();
+        let endpoint = model.endpoint().unwrap();
+        assert_eq!(endpoint.quirks.resumption, Resumption::Background);
+        for model in [
+            Model::openai("m").api("chat").api_key("a key"),
+            Model::openai_compatible("m", "http://localhost/v1"),
+            Model::openai_compatible("m", "http://localhost/v1")
+                .endpoint()
+                .unwrap()
+                .into(),
+        ] {
+            let error = model.in_background().endpoint().unwrap_err().to_string();
+            assert!(
+                error.contains("makes no answers in the background"),
+                "{error}"
+            );
+        }
     }
 
     #[test]

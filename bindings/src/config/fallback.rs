@@ -1,6 +1,6 @@
 //! The models that a run may ask besides its own.
 
-use super::{Credentials, GenerationSettings, ModelPrice, catalog};
+use super::{Credentials, GenerationSettings, ModelPrice, Resumption, catalog};
 use crate::error::StepwellError;
 use crate::json_value::JsonValue;
 use crate::outcome::ErrorKind;
@@ -72,6 +72,9 @@ pub struct FallbackModel {
     /// The price of the model, instead of the price that Stepwell knows.
     #[uniffi(default = None)]
     pub price: Option<ModelPrice>,
+    /// How a stream that breaks off is resumed; as Stepwell knows the provider if absent.
+    #[uniffi(default = None)]
+    pub resumption: Option<Resumption>,
 }
 
 mirror! {
@@ -138,6 +141,7 @@ impl FallbackModel {
             credentials,
         }
         .endpoint(providers)?;
+        endpoint = super::resumed_by(endpoint, self.resumption)?;
         if let Some(price) = self.price {
             endpoint.quirks.price = Some(price.into_core()?);
         }

@@ -257,12 +257,15 @@ fn way_back<'a>(
     (snapshot, Arc::clone(config))
 }
 
-/// Returns whether the host answers this effect. Closing a stream, cancelling a tool and answering a tool need no
-/// answer.
+/// Returns whether the host answers this effect. Closing a stream, cancelling an answer or a tool, and answering
+/// a tool need no answer.
 fn asks(effect: &Effect) -> bool {
     !matches!(
         effect,
-        Effect::CloseStream | Effect::CancelTool | Effect::AnswerTool { .. }
+        Effect::CloseStream
+            | Effect::CancelAnswer { .. }
+            | Effect::CancelTool
+            | Effect::AnswerTool { .. }
     )
 }
 

@@ -1,6 +1,7 @@
 //! Checks, applies and reports the events of one frame.
 
 use super::announced::{Announced, Heard};
+use super::background::Background;
 use super::joined::{Joined, Part, Shown};
 use super::listener::Listener;
 use super::meter::{Meter, changeable};
@@ -28,6 +29,7 @@ pub(super) struct Receiver<'a> {
     pub(super) meter: &'a mut Meter,
     pub(super) has_content: &'a mut bool,
     pub(super) rejoin: Option<&'a mut Rejoin>,
+    pub(super) background: Option<&'a mut Background>,
     pub(super) announced: Option<&'a mut Announced>,
     pub(super) joined: &'a mut Joined,
 }
@@ -63,9 +65,31 @@ impl Receiver<'_> {
         decoder: &mut Decoder,
         frame: Frame<'_>,
     ) -> Result<(), DecodeError> {
+        if self.background.is_some() {
+            return self.read_in_background(decoder, frame);
+        }
         decoder.frame(frame, self)?;
         if self.rejoin.is_none() && self.meter.is_within() {
             return Ok(());
+        }
+        self.go_on()
+    }
+
+    /// Reads a frame of an answer that the provider makes in the background, unless it was read before.
+    #[cold]
+    fn read_in_background(
+        &mut self,
+        decoder: &mut Decoder,
+        frame: Frame<'_>,
+    ) -> Result<(), DecodeError> {
+        if let Some(background) = &mut self.background
+            && !background.takes(frame, decoder)
+        {
+            return Ok(());
+        }
+        decoder.frame(frame, self)?;
+        if let Some(background) = &mut self.background {
+            background.keep_id(decoder);
         }
         self.go_on()
     }

@@ -13,6 +13,7 @@ mod thorough;
 mod agent;
 mod answer_limits;
 mod approval;
+mod background;
 mod cancel;
 mod canonical;
 mod checkpoints;

@@ -93,6 +93,11 @@ impl Effects {
         let setup = &self.setup;
         let task = match effect {
             Effect::OpenStream { request } => self.open_stream(id, request, machine),
+            Effect::CancelAnswer { request } => {
+                // It outlives the turn, which may be over.
+                caller::spawn(stream::cancel_answer(setup.client.clone(), request));
+                return;
+            }
             Effect::RunTool { invocation } => self.run_tool(id, *invocation),
             Effect::AskApproval { invocation } => {
                 match self.ask_approval(id, *invocation, machine) {

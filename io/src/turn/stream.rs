@@ -17,6 +17,9 @@ use tokio::time::Instant;
 /// The most bytes of an error's body that are kept.
 const MAX_ERROR_BODY_BYTES: usize = 64 << 10;
 
+/// The longest wait for a provider that is asked to stop an answer.
+const CANCEL_TIMEOUT: Duration = Duration::from_secs(30);
+
 /// Sends a request, and its answer into `inputs`, chunk by chunk. Ends early once nothing takes the inputs.
 pub(super) async fn stream(
     client: HttpClient,
@@ -47,6 +50,23 @@ pub(super) async fn stream(
     if inputs.send(opened).await.is_ok() {
         let encoding = header(&head, CONTENT_ENCODING);
         forward(body, encoding, effect, sent_at, &inputs).await;
+    }
+}
+
+/// Sends the request that stops an answer at the provider. Whether it arrives changes nothing for the turn.
+pub(super) async fn cancel_answer(client: HttpClient, request: HttpRequest) {
+    let sent = tokio::time::timeout(CANCEL_TIMEOUT, client.exchange(request)).await;
+    match sent {
+        Ok(Ok((200..300, _))) => {}
+        Ok(Ok((status, _))) => {
+            tracing::debug!(target: "stepwell", status, "the provider did not cancel its answer");
+        }
+        Ok(Err(error)) => {
+            tracing::debug!(target: "stepwell", %error, "the provider was not asked to cancel its answer");
+        }
+        Err(_) => {
+            tracing::debug!(target: "stepwell", "the provider did not say that it cancels its answer");
+        }
     }
 }
 

@@ -251,6 +251,14 @@ impl Decode for Decoder {
         self.dialect.get().response_id()
     }
 
+    fn event_number(&self, frame: Frame<'_>) -> Option<u64> {
+        self.dialect.get().event_number(frame)
+    }
+
+    fn stored(&mut self, data: &[u8], sink: &mut dyn Sink) -> Result<bool, DecodeError> {
+        self.joining(sink, |decoder, sink| decoder.stored(data, sink))
+    }
+
     fn end(&mut self, sink: &mut dyn Sink) -> Result<(), DecodeError> {
         self.joining(sink, |decoder, sink| decoder.end(sink))?;
         match &mut self.mended.halves {

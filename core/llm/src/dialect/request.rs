@@ -18,6 +18,39 @@ pub trait Encode: Sync {
 
     /// Returns whether the format can carry this part in a tool's result.
     fn takes_in_result(&self, part: &ContentPart, result: &ToolMessage, model: &str) -> bool;
+
+    /// Encodes a request about an answer that the provider makes in the background; `None` if the provider makes none.
+    fn encode_stored(
+        &self,
+        _endpoint: &Endpoint,
+        _request: StoredRequest<'_>,
+    ) -> Option<HttpRequest> {
+        None
+    }
+}
+
+/// A request about an answer that the provider makes in the background ([`Resumption::Background`]).
+///
+/// [`Resumption::Background`]: crate::dialect::Resumption::Background
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StoredRequest<'a> {
+    /// Stream the answer from the event after this one.
+    Stream {
+        /// The provider's id of the answer.
+        id: &'a str,
+        /// The number of the last event that was read.
+        after: u64,
+    },
+    /// Send the answer as it is now.
+    Read {
+        /// The provider's id of the answer.
+        id: &'a str,
+    },
+    /// Stop making the answer.
+    Cancel {
+        /// The provider's id of the answer.
+        id: &'a str,
+    },
 }
 
 /// The input of one request to a model.
@@ -50,7 +83,7 @@ pub struct ModelRequest<'a> {
 /// The serde form is for comparing and reading only: it contains no secret, so it cannot be sent.
 #[derive(Clone, PartialEq, Eq)]
 pub struct HttpRequest {
-    /// The method: `POST` in every dialect so far.
+    /// The method: `POST`, or `GET` to read an answer that the provider makes in the background. A `GET` has no body.
     pub method: &'static str,
     /// The full address.
     pub url: String,

@@ -108,6 +108,21 @@ pub(super) trait FrameReader {
         None
     }
 
+    /// As [`Decode::event_number`].
+    fn event_number(&self, _frame: Frame<'_>) -> Option<u64> {
+        None
+    }
+
+    /// As [`Decode::stored`].
+    ///
+    /// # Errors
+    /// As for [`Decode::stored`].
+    fn stored(&mut self, _data: &[u8], _sink: &mut dyn Sink) -> Result<bool, DecodeError> {
+        Err(DecodeError::Resumed {
+            reason: "the dialect has no stored answers".to_owned(),
+        })
+    }
+
     /// As [`Decode::end`].
     ///
     /// # Errors
@@ -205,6 +220,16 @@ impl<R: FrameReader> Decode for Templated<R> {
 
     fn response_id(&self) -> Option<&str> {
         self.reader.response_id()
+    }
+
+    fn event_number(&self, frame: Frame<'_>) -> Option<u64> {
+        self.reader.event_number(frame)
+    }
+
+    fn stored(&mut self, data: &[u8], sink: &mut dyn Sink) -> Result<bool, DecodeError> {
+        let is_finished = self.reader.stored(data, sink)?;
+        self.reader.name_usage();
+        Ok(is_finished)
     }
 
     fn end(&mut self, sink: &mut dyn Sink) -> Result<(), DecodeError> {

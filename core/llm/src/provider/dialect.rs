@@ -52,4 +52,11 @@ impl Dialect {
             Self::Cohere => "cohere",
         }
     }
+
+    /// Returns whether providers of the dialect make answers in the background: see
+    /// [`Resumption::Background`](crate::provider::Resumption::Background).
+    #[must_use]
+    pub fn has_background(self) -> bool {
+        self == Self::OpenAiResponses
+    }
 }

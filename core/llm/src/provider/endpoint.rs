@@ -2,7 +2,7 @@ use super::dialect::Dialect;
 use super::error::EndpointError;
 use super::header::{KeyHeader, header, header_names};
 use super::models::{self, ModelRules};
-use super::quirks::Quirks;
+use super::quirks::{Quirks, Resumption};
 use super::secret::{self, Secret};
 use crate::Usd;
 use crate::event::TokenUsage;
@@ -50,6 +50,20 @@ impl Endpoint {
         for (name, value) in headers {
             self.headers.push(header(name, value)?);
         }
+        Ok(self)
+    }
+
+    /// Has the provider make the answers in the background: see [`Resumption::Background`].
+    ///
+    /// # Errors
+    /// The API makes no answers in the background.
+    pub fn in_background(mut self) -> Result<Self, EndpointError> {
+        if !self.dialect.has_background() {
+            return Err(EndpointError::NoBackground {
+                provider: self.provider,
+            });
+        }
+        self.quirks.resumption = Resumption::Background;
         Ok(self)
     }
 

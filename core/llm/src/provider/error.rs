@@ -43,6 +43,14 @@ pub enum EndpointError {
         /// The address that was given.
         base_url: String,
     },
+    /// The API makes no answers in the background.
+    #[error(
+        "this API of {provider} makes no answers in the background: of the APIs here only OpenAI's Responses does (`api` is `responses`)"
+    )]
+    NoBackground {
+        /// The provider.
+        provider: String,
+    },
     /// No model was named.
     #[error("name a model for {provider}")]
     NoModel {

@@ -87,8 +87,8 @@ impl Default for Media {
     }
 }
 
-/// The way to resume a stream that breaks off. The same request is sent again, as often as the run's retry policy
-/// allows; a response that brings new events resets the count.
+/// The way to resume a stream that breaks off. It is opened again as often as the run's retry policy allows; a response that
+/// brings new events resets the count. The same request is sent again, except with [`Background`](Self::Background).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
@@ -106,6 +106,12 @@ pub enum Resumption {
     /// The backend sends a `MESSAGES_SNAPSHOT`, and a `STATE_SNAPSHOT` if there is a state, and then continues. The
     /// start and end events that were missed are added.
     Snapshot,
+    /// The provider makes the answer in the background, and keeps it: the answer goes on while nobody reads it, and is read
+    /// on from the event after the last one, or as a whole once it is finished. A turn that ends before its answer cancels
+    /// the answer at the provider. Only some dialects have it: [`Dialect::has_background`](crate::provider::Dialect::has_background).
+    ///
+    /// The provider stores the conversation and the answer for a while, which an organization without data retention refuses.
+    Background,
 }
 
 /// The form in which a provider wants the model's own reasoning back with the next request.

@@ -6,6 +6,9 @@ use std::borrow::Cow;
 
 /// The request of the hop.
 pub(in crate::run) fn request(turn: &Turn) -> HttpRequest {
+    if let Some(request) = turn.background_request() {
+        return request;
+    }
     let config = turn.config();
     let endpoint = turn.endpoint();
     let (instructions, messages) = (instructions(turn), messages(turn));

@@ -7,6 +7,10 @@ pub(crate) struct Access {
     /// The credentials of the next request. They are never stored.
     #[serde(skip)]
     given: Option<Authorization>,
+    /// The credentials that a model's provider has accepted, for its answer that is made in the background. They are never
+    /// stored.
+    #[serde(skip)]
+    kept: Option<(u32, Authorization)>,
     /// The attempt of this hop whose credentials were rejected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     rejected: Option<u32>,
@@ -28,6 +32,19 @@ impl Access {
     /// Forgets the credentials: the request is sent, or is not sent now. The host is asked again for the next request.
     pub(crate) fn forget(&mut self) {
         self.given = None;
+    }
+
+    /// Keeps the credentials of the request that is sent to the model with this number.
+    pub(crate) fn keep_for(&mut self, model: u32) {
+        if let Some(given) = self.given.clone() {
+            self.kept = Some((model, given));
+        }
+    }
+
+    /// Returns the credentials that were kept for the model with this number.
+    pub(crate) fn kept_for(&self, model: u32) -> Option<&Authorization> {
+        let (of, kept) = self.kept.as_ref()?;
+        (*of == model).then_some(kept)
     }
 
     /// Notes that the provider has rejected the credentials of this attempt. Returns whether to ask the host again: not

@@ -1,6 +1,6 @@
 use crate::dialect::{ApiError, Resumption, excerpt};
 use crate::event::Phase;
-use crate::pipeline::{Listener, Pipeline, StreamEnd};
+use crate::pipeline::{Background, Listener, Pipeline, StreamEnd};
 use crate::run::protocol::Failure;
 use crate::transcript::Transcript;
 use serde::{Deserialize, Serialize};
@@ -21,6 +21,11 @@ pub(crate) struct Answer {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 enum Body {
     Stream(Box<Pipeline>),
+    /// An answer that the provider makes in the background, as a whole.
+    Stored {
+        pipeline: Box<Pipeline>,
+        body: Vec<u8>,
+    },
     /// The answer's media type is not that of a stream.
     Unexpected,
 }
@@ -41,12 +46,17 @@ pub(crate) enum Reading {
 /// The maximum size of an unexpected body that is kept, in bytes.
 const BEGINNING: usize = 64 << 10;
 
+/// The maximum size of a stored answer, in bytes: an answer of 32 MiB with its escapes.
+const STORED: usize = 64 << 20;
+
 impl Answer {
-    /// An answer that is open. What reads it is made by its media type, if that may be a stream's.
+    /// An answer that is open. What reads it is made by its media type, if that may be a stream's, from what read the stream
+    /// before it broke off.
     pub(crate) fn new(
         attempt: u32,
         content_type: Option<&str>,
-        pipeline: impl FnOnce(&str) -> Box<Pipeline>,
+        broken: Option<Box<Pipeline>>,
+        pipeline: impl FnOnce(Option<Box<Pipeline>>, &str) -> Box<Pipeline>,
     ) -> Self {
         let media_type = content_type
             .unwrap_or_default()
@@ -55,10 +65,15 @@ impl Answer {
             .unwrap_or_default()
             .trim()
             .to_ascii_lowercase();
-        let body = if matches!(media_type.as_str(), "text/html" | "application/json") {
-            Body::Unexpected
-        } else {
-            Body::Stream(pipeline(&media_type))
+        let body = match (broken, media_type.as_str()) {
+            (Some(pipeline), "application/json") if pipeline.background().is_some() => {
+                Body::Stored {
+                    pipeline,
+                    body: Vec::new(),
+                }
+            }
+            (_, "text/html" | "application/json") => Body::Unexpected,
+            (broken, media_type) => Body::Stream(pipeline(broken, media_type)),
         };
         Self {
             attempt,
@@ -76,8 +91,17 @@ impl Answer {
 
     /// Returns the provider's id of the answer, if known.
     pub(crate) fn id(&self) -> Option<&str> {
+        self.pipeline()?.response_id()
+    }
+
+    /// Returns the provider's id of the answer, if the provider makes it in the background.
+    pub(crate) fn background_id(&self) -> Option<&str> {
+        self.pipeline()?.background()?.id()
+    }
+
+    fn pipeline(&self) -> Option<&Pipeline> {
         match &self.body {
-            Body::Stream(pipeline) => pipeline.response_id(),
+            Body::Stream(pipeline) | Body::Stored { pipeline, .. } => Some(pipeline),
             Body::Unexpected => None,
         }
     }
@@ -93,17 +117,15 @@ impl Answer {
         if self.fault.is_some() {
             return Reading::Over;
         }
-        let Body::Stream(pipeline) = &mut self.body else {
-            return if keep(&mut self.beginning, bytes) {
-                Reading::Open
-            } else {
-                Reading::Over
-            };
+        let pipeline = match &mut self.body {
+            Body::Stream(pipeline) => pipeline,
+            Body::Stored { body, .. } => return keep(body, STORED, bytes),
+            Body::Unexpected => return keep(&mut self.beginning, BEGINNING, bytes),
         };
         let (frames, was_over) = (pipeline.frames(), pipeline.is_over());
         let received = pipeline.receive(bytes, transcript, listener);
         if !pipeline.has_begun() {
-            keep(&mut self.beginning, bytes);
+            let _ = keep(&mut self.beginning, BEGINNING, bytes);
         } else if !self.beginning.is_empty() {
             self.beginning = Vec::new();
         }
@@ -131,8 +153,13 @@ impl Answer {
         transcript: &mut Transcript,
         listener: &mut dyn Listener,
     ) -> Result<StreamEnd, Failure> {
-        let Body::Stream(pipeline) = &mut self.body else {
-            return Err(self.unexpected());
+        let pipeline = match &mut self.body {
+            Body::Stream(pipeline) => pipeline,
+            Body::Stored { pipeline, body } => {
+                let read = pipeline.receive_stored(body, transcript, listener);
+                return read.map_err(|error| Failure::of_stream(&error));
+            }
+            Body::Unexpected => return Err(self.unexpected()),
         };
         match pipeline.end(transcript, listener) {
             Err(error) => Err(Failure::of_stream(&error)),
@@ -148,15 +175,12 @@ impl Answer {
 
     /// Returns whether a frame of the stream was read.
     pub(crate) fn has_begun(&self) -> bool {
-        match &self.body {
-            Body::Stream(pipeline) => pipeline.has_begun(),
-            Body::Unexpected => true,
-        }
+        self.pipeline().is_none_or(Pipeline::has_begun)
     }
 
     /// Returns whether the app can have seen anything of the answer.
     pub(crate) fn has_content(&self) -> bool {
-        matches!(&self.body, Body::Stream(pipeline) if pipeline.has_content())
+        self.pipeline().is_some_and(Pipeline::has_content)
     }
 
     /// Returns whether the answer is complete, so that a connection that breaks now loses nothing.
@@ -165,40 +189,51 @@ impl Answer {
             Body::Stream(pipeline) => {
                 pipeline.has_begun() && (pipeline.phase() != Phase::Active || pipeline.is_done())
             }
+            Body::Stored { .. } => false,
             Body::Unexpected => true,
         };
         is_over || self.fault.is_some()
     }
 
+    /// Returns whether the provider has said that the answer is over.
+    pub(crate) fn is_finished(&self) -> bool {
+        self.pipeline().is_some_and(Pipeline::is_over)
+    }
+
     /// Returns whether a body that has ended as it should broke off in the midst of the answer.
     pub(crate) fn is_broken_off(&self) -> bool {
-        let Body::Stream(pipeline) = &self.body else {
-            return false;
+        let pipeline = match &self.body {
+            Body::Stream(pipeline) => pipeline,
+            Body::Stored { body, .. } => {
+                return serde_json::from_slice::<serde::de::IgnoredAny>(body).is_err();
+            }
+            Body::Unexpected => return false,
         };
         pipeline.phase() == Phase::Active && !pipeline.is_done() && pipeline.is_between_frames()
     }
 
     /// Returns whether a backend that resumes streams so can resume this one.
     pub(crate) fn can_resume(&self, how: Resumption) -> bool {
-        let Body::Stream(pipeline) = &self.body else {
+        let Some(pipeline) = self.pipeline() else {
             return false;
         };
         match how {
             Resumption::LastEventId => pipeline.last_event_id().is_some(),
             Resumption::Replay | Resumption::Snapshot => true,
+            Resumption::Background => pipeline.background().is_some_and(Background::can_resume),
             _ => false,
         }
     }
 
     /// Returns whether something has come since the stream was last opened.
     pub(crate) fn has_gone_on(&self) -> bool {
-        matches!(&self.body, Body::Stream(pipeline) if pipeline.has_gone_on())
+        self.pipeline().is_some_and(Pipeline::has_gone_on)
     }
 
     /// Returns the pipeline that reads the stream, so that it can continue once the stream is open again.
     pub(crate) fn break_off(&mut self) -> Option<Box<Pipeline>> {
         match std::mem::replace(&mut self.body, Body::Unexpected) {
-            Body::Stream(mut pipeline) => {
+            Body::Stream(mut pipeline) | Body::Stored { mut pipeline, .. } => {
                 pipeline.reconnect();
                 Some(pipeline)
             }
@@ -233,11 +268,15 @@ impl Answer {
     }
 }
 
-/// Keeps the beginning of a body. Whether there was room for more.
-fn keep(beginning: &mut Vec<u8>, bytes: &[u8]) -> bool {
-    let room = BEGINNING.saturating_sub(beginning.len());
+/// Keeps the beginning of a body. The body is not read further once there is no room.
+fn keep(beginning: &mut Vec<u8>, most: usize, bytes: &[u8]) -> Reading {
+    let room = most.saturating_sub(beginning.len());
     beginning.extend_from_slice(&bytes[..bytes.len().min(room)]);
-    room > 0
+    if room > 0 {
+        Reading::Open
+    } else {
+        Reading::Over
+    }
 }
 
 #[cfg(test)]
@@ -247,7 +286,7 @@ mod tests {
 
     fn answer(content_type: Option<&str>) -> Answer {
         let pipeline = Pipeline::new(Dialect::OpenAiChat, HopIds::default(), Default::default());
-        Answer::new(0, content_type, |_| Box::new(pipeline))
+        Answer::new(0, content_type, None, |_, _| Box::new(pipeline))
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 mod access;
 mod answer;
+mod background_answer;
 mod bookmark;
 mod budget;
 mod clocks;
@@ -24,6 +25,7 @@ mod typed_answer;
 
 pub(super) use access::Access;
 pub(super) use answer::{Answer, Reading};
+pub(super) use background_answer::BackgroundAnswer;
 pub(super) use bookmark::Beginnings;
 pub(super) use budget::{Budget, Repeated, call_digest};
 pub(super) use clocks::Clocks;

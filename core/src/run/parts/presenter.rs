@@ -1,3 +1,4 @@
+use super::background_answer::BackgroundAnswer;
 use super::partial_calls::PartialCalls;
 use super::partial_output::PartialOutput;
 use super::queue::{Entry, Queue};
@@ -36,6 +37,11 @@ impl Presenter {
     /// Asks the host to stop the effect with this id.
     pub(crate) fn stop(&mut self, id: EffectId) {
         self.queue.push(Entry::Stop(id));
+    }
+
+    /// Asks the host to cancel an answer at the provider, which makes it in the background.
+    pub(crate) fn cancel_answer(&mut self, answer: BackgroundAnswer) {
+        self.queue.push(Entry::CancelAnswer(answer));
     }
 
     /// The run has moved along the edge of this place in the table.

@@ -1,3 +1,4 @@
+use super::background_answer::BackgroundAnswer;
 use crate::event::{Event, EventRef};
 use crate::run::protocol::{EffectId, RunEvent};
 use crate::transcript::{Item, Transcript};
@@ -38,6 +39,8 @@ pub(crate) enum Entry {
     Event(Box<RunEvent>),
     Effect(EffectId),
     Stop(EffectId),
+    /// Cancels an answer at the provider, which makes it in the background.
+    CancelAnswer(BackgroundAnswer),
     /// A move along the edge of this place in the table.
     Moved(usize),
 }

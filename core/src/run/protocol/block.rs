@@ -181,6 +181,11 @@ pub enum BlockContent {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         after: Option<ErrorKind>,
     },
+    /// The provider makes the hop's answer in the background, and keeps it under this id.
+    AnswerStored {
+        /// The provider's id of the answer.
+        response_id: String,
+    },
     /// The state shared with an agent, as it is now.
     State {
         /// The state.

@@ -1,6 +1,6 @@
 //! The key and the headers of requests that the host provides when they are needed.
 
-use crate::dialect::{Secret, header_names, shown_headers, shown_key};
+use crate::dialect::{Endpoint, Secret, header_names, shown_headers, shown_key};
 use crate::provider::{self, EndpointError};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -53,6 +53,15 @@ impl Authorization {
             provider::header(name.clone(), value.clone())?;
         }
         Ok(())
+    }
+
+    /// Returns the endpoint with these credentials.
+    pub(in crate::run) fn over(&self, mut endpoint: Endpoint) -> Endpoint {
+        if let Some(key) = &self.key {
+            endpoint = endpoint.with_key(key.clone());
+        }
+        endpoint.put_headers(&self.headers);
+        endpoint
     }
 }
 

@@ -33,6 +33,13 @@ pub enum Effect {
     },
     /// Close the stream of this id if it is open. Needs no answer.
     CloseStream,
+    /// Send the request, which stops an answer that the provider makes in the background. Needs no answer, and how the provider
+    /// responds does not matter. The id is that of the hop's first request. Only with
+    /// [`Resumption::Background`](crate::dialect::Resumption::Background).
+    CancelAnswer {
+        /// The request.
+        request: HttpRequest,
+    },
     /// Ask the user; answer with [`Decided`](crate::run::Input::Decided).
     AskApproval {
         /// The call.

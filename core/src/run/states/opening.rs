@@ -30,8 +30,8 @@ next! {
     Refused {
         /// The request is retried after a pause.
         Waiting,
-        /// The host is asked for another key, and it is tried again at once; or the request had been taken back, and nothing
-        /// has changed.
+        /// The host is asked for another key, or an answer is read as a whole that is no longer streamed, and it is tried again
+        /// at once; or the request had been taken back, and nothing has changed.
         Opening,
         /// The turn is over.
         Completed,
@@ -123,6 +123,11 @@ impl Run<Opening> {
         self.turn.answered(effect);
         if refusal.status == UNAUTHORIZED && self.turn.reject_access(self.state.attempt()) {
             // The request may wait for the network or for a write, so the timer for silence stops.
+            self.turn.clocks_mut().stop(TimerKey::Silence);
+            self.state = Opening::new(self.turn.open_again(self.state.attempt()));
+            return self.into();
+        }
+        if self.turn.reads_whole_after(refusal.status) {
             self.turn.clocks_mut().stop(TimerKey::Silence);
             self.state = Opening::new(self.turn.open_again(self.state.attempt()));
             return self.into();

@@ -18,6 +18,13 @@ pub(super) fn next(turn: &mut Turn, persist: &dyn Fn(&Turn) -> Effect) -> Option
                 }
             }
             Entry::Stop(id) => return Some(Output::Effect(Ticket::NoAnswer(id), id.stop())),
+            Entry::CancelAnswer(answer) => {
+                if let Some(request) = turn.cancel_request(&answer) {
+                    let hop = answer.hop;
+                    let ticket = Ticket::NoAnswer(EffectId::Open { hop, attempt: 0 });
+                    return Some(Output::Effect(ticket, Effect::CancelAnswer { request }));
+                }
+            }
             Entry::Moved(edge) => {
                 if let Some(edge) = EDGES.get(edge) {
                     return Some(Output::Moved(*edge));

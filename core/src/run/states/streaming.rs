@@ -122,6 +122,7 @@ impl Run<Streaming> {
         }
         match self.turn.end_answer(self.state.answer_mut()) {
             Err(failure) => self.failed(failure),
+            Ok(StreamEnd::Unfinished) => self.read_later(),
             Ok(StreamEnd::Truncated) => {
                 let message = "the body ended before the answer began".to_owned();
                 match self.plan_retry_without_content(Failure::Connection { message }) {
@@ -151,6 +152,16 @@ impl Run<Streaming> {
                 _ => self.finished(),
             },
         }
+    }
+
+    /// Reads an answer again in a while that the provider has not finished, or ends the turn.
+    fn read_later(mut self) -> Ended {
+        if !self.turn.read_later(self.state.answer_mut()) {
+            let deadline = Deadline::Silence;
+            return self.failed(Failure::TimedOut { deadline });
+        }
+        let attempt = self.state.answer().attempt().saturating_add(1);
+        self.goto(on::Retry, Waiting::new(attempt, None)).into()
     }
 
     /// Handles a failed stream: plans the next attempt, or ends the turn.

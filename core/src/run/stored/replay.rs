@@ -226,7 +226,8 @@ impl Replay<'_> {
             | BlockContent::Answer { .. }
             | BlockContent::Deferred { .. }
             | BlockContent::Resumed { .. }
-            | BlockContent::ModelChanged { .. } => {}
+            | BlockContent::ModelChanged { .. }
+            | BlockContent::AnswerStored { .. } => {}
         }
         Ok(())
     }

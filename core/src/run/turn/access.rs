@@ -4,7 +4,7 @@
 //! is never stored.
 
 use super::Turn;
-use crate::dialect::Endpoint;
+use crate::dialect::{Endpoint, Resumption};
 use crate::run::protocol::{Authorization, Credentials, EffectId, EffectStage, TimerKey};
 use std::borrow::Cow;
 
@@ -54,6 +54,9 @@ impl Turn {
 
     /// Notes that the provider has accepted the credentials of the request.
     pub(super) fn accept_access(&mut self) {
+        if self.setup.config().endpoint.quirks.resumption == Resumption::Background {
+            self.access.keep_for(self.route.model());
+        }
         self.access.forget();
         self.access.accepted();
     }
@@ -69,12 +72,7 @@ impl Turn {
         let Some(given) = self.access.given() else {
             return Cow::Borrowed(endpoint);
         };
-        let mut endpoint = endpoint.clone();
-        if let Some(key) = &given.key {
-            endpoint = endpoint.with_key(key.clone());
-        }
-        endpoint.put_headers(&given.headers);
-        Cow::Owned(endpoint)
+        Cow::Owned(given.over(endpoint.clone()))
     }
 
     pub(super) fn time_access(&mut self) {

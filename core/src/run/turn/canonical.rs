@@ -58,6 +58,7 @@ fn canon(turn: &Turn, state: StateKind, abstraction: &Abstraction, out: &mut imp
         status: _,
         stopped_calls: _,
         broken_stream: _,
+        background: _,
         comeback: _,
     } = turn;
     canon_kept(turn, abstraction, out);
@@ -95,6 +96,7 @@ fn canon_kept(turn: &Turn, abstraction: &Abstraction, out: &mut impl Hasher) {
         &(
             &turn.steering,
             &turn.broken_stream,
+            &turn.background,
             &turn.window,
             &turn.typed,
             &turn.empty,

@@ -79,6 +79,7 @@ impl Turn {
             status: self.status,
             stopped_calls: self.stopped_calls.clone(),
             broken_stream: self.broken_stream.clone(),
+            background: self.background.clone(),
             comeback: self.comeback,
         };
         (turn, basis)

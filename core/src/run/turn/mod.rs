@@ -10,6 +10,7 @@
 //! - All events go through `presenter`, in the order of their causes.
 
 mod access;
+mod background;
 mod calls;
 #[cfg(feature = "model-check")]
 mod canonical;
@@ -29,8 +30,8 @@ mod stream;
 pub(super) mod typed;
 
 use super::parts::{
-    Access, Beginnings, Budget, Clocks, Comeback, ContextWindow, Effects, EmptyAnswer, Network,
-    Presenter, Questions, Recorder, Route, Setup, Steering, TypedAnswer,
+    Access, BackgroundAnswer, Beginnings, Budget, Clocks, Comeback, ContextWindow, Effects,
+    EmptyAnswer, Network, Presenter, Questions, Recorder, Route, Setup, Steering, TypedAnswer,
 };
 use super::protocol::{
     BlockContent, ChangedRequest, RunConfig, RunEvent, Start, SteeringRefusal, TurnOptions,
@@ -96,6 +97,9 @@ pub(super) struct Turn {
     /// The pipeline that reads the hop's stream, kept while a stream that broke off is opened again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     broken_stream: Option<Box<Pipeline>>,
+    /// The answer that the provider makes in the background, until it is finished or left.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    background: Option<BackgroundAnswer>,
     #[serde(skip)]
     comeback: Comeback,
 }
@@ -132,6 +136,7 @@ impl Turn {
             status: TurnStatus::Streaming,
             stopped_calls: Vec::new(),
             broken_stream: None,
+            background: None,
             comeback: Comeback::default(),
         };
         turn.set_up_presenter();

@@ -50,7 +50,7 @@ impl Turn {
     /// continues to read it.
     pub(in crate::run) fn answer(&mut self, attempt: u32, content_type: Option<&str>) -> Answer {
         let broken = self.broken_stream.take();
-        Answer::new(attempt, content_type, |media_type| {
+        Answer::new(attempt, content_type, broken, |broken, media_type| {
             let ids = HopIds {
                 provider: self.setup.config().endpoint.provider.clone(),
                 ..self.ids.clone()
@@ -81,12 +81,22 @@ impl Turn {
         let reading = answer.receive(bytes, &mut self.transcript, &mut listeners);
         self.note_stream();
         match reading {
-            Reading::Open => self.clocks.stop(TimerKey::Closing),
-            // The stream may stay open for a while.
-            Reading::Whole => self
-                .clocks
-                .set(TimerKey::Closing, self.setup.config().timeouts.closing),
-            Reading::WasWhole | Reading::Over => {}
+            Reading::Open => {
+                self.clocks.stop(TimerKey::Closing);
+                self.note_background(answer);
+            }
+            Reading::Whole => {
+                self.background_is_over();
+                // The stream may stay open for a while.
+                self.clocks
+                    .set(TimerKey::Closing, self.setup.config().timeouts.closing);
+            }
+            Reading::WasWhole => {}
+            Reading::Over => {
+                if answer.is_finished() {
+                    self.background_is_over();
+                }
+            }
         }
         reading
     }
@@ -100,7 +110,11 @@ impl Turn {
             presenter: &mut self.presenter,
             notes: self.recorder.notes(),
         };
-        answer.end(&mut self.transcript, &mut listeners)
+        let end = answer.end(&mut self.transcript, &mut listeners);
+        if let Ok(StreamEnd::Finished | StreamEnd::Errored) = end {
+            self.background_is_over();
+        }
+        end
     }
 
     pub(super) fn stream_of(&self) -> StreamOf<'_> {
@@ -123,6 +137,7 @@ impl Turn {
         // The answers to an agent's questions have arrived: no later request carries them.
         self.resume.clear();
         self.broken_stream = None;
+        self.leave_background();
         let endpoint = &self.setup.config().endpoint;
         self.transcript.price_usage(|usage| endpoint.cost(usage));
         self.budget.count_usage(&self.transcript.summary().usage);
@@ -145,6 +160,7 @@ impl Turn {
     /// answer. The messages that it began are removed, and the app gets events that end them. No block has them: a
     /// message that has ended is content, after which no stream is requested again.
     pub(in crate::run) fn drop_stream(&mut self) {
+        self.leave_background();
         let start = self.stream_start();
         self.presenter.moving(&self.transcript);
         for message in self.transcript.drop_empty_stream(start) {

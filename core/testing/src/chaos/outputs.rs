@@ -27,6 +27,7 @@ impl Chaos {
     fn take_effect(&mut self, id: EffectId, effect: &Effect) {
         let mut given = Given::Other;
         match effect {
+            Effect::CancelAnswer { .. } => return,
             Effect::CloseStream | Effect::CancelTool => {
                 self.given.remove(&id);
                 return;

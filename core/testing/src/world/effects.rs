@@ -13,7 +13,7 @@ impl World {
                 .retain(|_, input| deaf || input.effect() != Some(id));
             return;
         }
-        if let Effect::AnswerTool { .. } = effect {
+        if let Effect::AnswerTool { .. } | Effect::CancelAnswer { .. } = effect {
             return;
         }
         let is_new = self.given.insert(id);

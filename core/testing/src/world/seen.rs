@@ -40,6 +40,7 @@ impl Seen {
             Effect::CreateRun { .. } => "create",
             Effect::OpenStream { .. } => "open",
             Effect::CloseStream => "close",
+            Effect::CancelAnswer { .. } => "cancel_answer",
             Effect::AskApproval { .. } => "ask",
             Effect::RunTool { .. } => "run",
             Effect::CancelTool => "cancel",
@@ -59,7 +60,7 @@ impl Seen {
             .collect()
     }
 
-    /// The bodies of the requests.
+    /// The bodies of the requests; null for a request without a body.
     ///
     /// # Panics
     /// If one is not JSON.
@@ -67,6 +68,7 @@ impl Seen {
     pub fn requests(&self) -> Vec<Value> {
         self.effects()
             .filter_map(|(_, effect)| match effect {
+                Effect::OpenStream { request } if request.body.is_empty() => Some(Value::Null),
                 Effect::OpenStream { request } => {
                     Some(serde_json::from_slice(&request.body).expect("requests are JSON"))
                 }

@@ -77,7 +77,10 @@ impl World {
     fn given(&mut self, id: EffectId, effect: Effect) {
         let begins = !matches!(
             effect,
-            Effect::CloseStream | Effect::CancelTool | Effect::Persist { .. }
+            Effect::CloseStream
+                | Effect::CancelAnswer { .. }
+                | Effect::CancelTool
+                | Effect::Persist { .. }
         );
         if begins && (self.is_over() || self.ghost.shown == Shown::End) {
             self.wrong(format!("I12: {id} begins after the end"));
@@ -130,6 +133,8 @@ impl World {
                 }
                 self.put(id, Hand::Question);
             }
+            // Nothing in this world depends on it.
+            Effect::CancelAnswer { .. } => {}
             Effect::AnswerTool { .. } => self.check_answer(id),
             Effect::Persist { status, blocks, .. } => self.begin_write(id, status, &blocks),
             Effect::CloseStream | Effect::CancelTool => {

@@ -1,6 +1,6 @@
 use super::super::{GenerationSettings, HttpRequest, ModelRequest};
 use super::own_tools::own_tools;
-use crate::provider::UserField;
+use crate::provider::{Endpoint, UserField};
 use serde::Serialize;
 use serde::ser::SerializeMap;
 use serde_json::{Map, Value};
@@ -15,21 +15,36 @@ pub(in super::super) fn json_request<T: Serialize>(
     body: &T,
 ) -> HttpRequest {
     let endpoint = request.endpoint;
+    let mut request = empty_request(endpoint, "POST", path, key, accept);
+    let content_type = ("content-type".to_owned(), "application/json".to_owned());
+    let after_key = usize::from(endpoint.key.is_some());
+    request.headers.insert(after_key, content_type);
+    // Serialising strings, maps with string keys and finite numbers into memory cannot fail: a float that is not finite
+    // becomes null.
+    request.body = serde_json::to_vec(body).unwrap_or_default();
+    request
+}
+
+/// Builds a request without a body, otherwise as [`json_request`] does.
+pub(in super::super) fn empty_request(
+    endpoint: &Endpoint,
+    method: &'static str,
+    path: &str,
+    key: (&str, &str),
+    accept: &str,
+) -> HttpRequest {
     let mut headers = Vec::with_capacity(3 + endpoint.headers.len());
     if let Some(secret) = &endpoint.key {
         let (name, before) = key;
         headers.push((name.to_owned(), format!("{before}{}", secret.expose())));
     }
-    headers.push(("content-type".to_owned(), "application/json".to_owned()));
     headers.push(("accept".to_owned(), accept.to_owned()));
     headers.extend(endpoint.headers.iter().cloned());
     HttpRequest {
-        method: "POST",
+        method,
         url: format!("{}{path}", endpoint.base_url.trim_end_matches('/')),
         headers,
-        // Serialising strings, maps with string keys and finite numbers into memory cannot fail: a float that is not
-        // finite becomes null.
-        body: serde_json::to_vec(body).unwrap_or_default(),
+        body: Vec::new(),
     }
 }
 

@@ -7,7 +7,7 @@ mod history;
 mod own_tools;
 mod result;
 
-pub(super) use body::{Fields, json_request};
+pub(super) use body::{Fields, empty_request, json_request};
 pub(super) use content::{as_text, audio_format, data_url, file_name, given_name, is_marked};
 pub(super) use functions::{Call, function_tool};
 pub(super) use history::{Exchange, exchanges};

@@ -1,27 +1,35 @@
 use super::super::encoding::{Fields, json_request, parameters, tools};
-use super::super::{Encode, HttpRequest, ModelRequest, ResponseFormat, ToolChoice};
+use super::super::{Encode, HttpRequest, ModelRequest, ResponseFormat, StoredRequest, ToolChoice};
 use super::input;
 use super::parts::Part;
+use super::stored;
 use crate::event::{ContentPart, ToolDefinition, ToolMessage};
-use crate::provider::ModelRules;
-use crate::provider::ReasoningEffort;
+use crate::provider::{Endpoint, ModelRules, ReasoningEffort, Resumption};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 use std::borrow::Cow;
+
+/// The path of the answers, after the endpoint's address.
+pub(super) const PATH: &str = "/responses";
+
+/// The header that carries the key, and the prefix of its value.
+pub(super) const KEY: (&str, &str) = ("authorization", "Bearer ");
 
 /// Encodes Responses requests.
 pub(in super::super) struct Encoder;
 
 impl Encode for Encoder {
     fn encode(&self, request: &ModelRequest<'_>) -> HttpRequest {
-        json_request(
-            request,
-            "/responses",
-            ("authorization", "Bearer "),
-            "text/event-stream",
-            &Body(request),
-        )
+        json_request(request, PATH, KEY, "text/event-stream", &Body(request))
+    }
+
+    fn encode_stored(
+        &self,
+        endpoint: &Endpoint,
+        request: StoredRequest<'_>,
+    ) -> Option<HttpRequest> {
+        Some(stored::encode(endpoint, request))
     }
 
     fn takes(&self, part: &ContentPart) -> bool {
@@ -45,7 +53,11 @@ impl Serialize for Body<'_> {
         fields.put("model", model)?;
         fields.put("stream", &true)?;
         // The conversation is the app's: nothing is kept by the provider, and reasoning goes to and fro.
-        fields.put("store", &false)?;
+        let is_in_background = request.endpoint.quirks.resumption == Resumption::Background;
+        fields.put("store", &is_in_background)?;
+        if is_in_background {
+            fields.put("background", &true)?;
+        }
         let rules = request.endpoint.model_rules();
         if rules.may_think() {
             fields.put("include", &["reasoning.encrypted_content"])?;

@@ -27,6 +27,10 @@
 //! a `CUSTOM` event with the name [`REPLACED`](crate::event::REPLACED) has the valid content, and there is a warning.
 //! Text after the end of its item is shown, with a warning; arguments after it are left out.
 //!
+//! With [`Resumption::Background`](crate::provider::Resumption::Background) the answer is made in the background
+//! (<https://platform.openai.com/docs/guides/background>): `GET /responses/ID?stream=true&starting_after=NUMBER` streams the
+//! events after one, for some minutes; `GET /responses/ID` returns the answer as it is, and `POST /responses/ID/cancel` stops it.
+//!
 //! Calls of custom tools that xAI marks as its own are items of the provider. So are those of tools that the last event
 //! does not list, if it lists some that the provider runs: such calls have begun, and get a result that says so.
 
@@ -37,6 +41,7 @@ mod input;
 mod item;
 mod items;
 mod parts;
+mod stored;
 mod usage;
 
 pub(super) use decode::Decoder;

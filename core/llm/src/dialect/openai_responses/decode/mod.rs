@@ -8,6 +8,7 @@ use super::super::{DecodeError, HopIds, Sink};
 use super::event::{DeltaKind, Failure, Outcome, StreamEvent, Thought};
 use super::item::{ItemContent, WireItem};
 use super::items::{Items, State};
+use super::stored;
 use crate::event::{Metadata, TokenUsage, Violation};
 use crate::provider::Dialect;
 use crate::wire::Frame;
@@ -364,6 +365,28 @@ impl FrameReader for Decoder {
 
     fn response_id(&self) -> Option<&str> {
         self.answer.response_id.as_deref()
+    }
+
+    fn event_number(&self, frame: Frame<'_>) -> Option<u64> {
+        stored::number(frame.data)
+    }
+
+    fn stored(&mut self, data: &[u8], sink: &mut dyn Sink) -> Result<bool, DecodeError> {
+        let json = |reason: String| DecodeError::Json {
+            dialect: DIALECT.name(),
+            reason,
+        };
+        let answer = std::str::from_utf8(data).map_err(|error| json(error.to_string()))?;
+        let last = stored::last_event(answer).map_err(|error| json(error.to_string()))?;
+        let Some(last) = last else {
+            return Ok(false);
+        };
+        let frame = Frame {
+            data: last.as_bytes(),
+            ..Frame::default()
+        };
+        self.event(frame, &mut Templates::default(), sink)?;
+        Ok(true)
     }
 
     fn is_done(&self) -> bool {
