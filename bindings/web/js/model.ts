@@ -36,6 +36,12 @@ export interface ModelOptions {
   api?: string | undefined;
   /** Additional headers of each request. */
   headers?: { [name: string]: string } | undefined;
+  /**
+   * Whether the provider makes the answers in the background: an answer goes on while nobody reads it, so it survives a
+   * broken connection and a sleeping device, and is read on where it broke off. The provider stores the conversation and the
+   * answer for a while. Of the APIs here, OpenAI's `responses` can do so.
+   */
+  background?: boolean | undefined;
 }
 
 /** A model and how it is reached: `openai("gpt-5-mini")` and the like make one. */
@@ -100,7 +106,7 @@ function modelOf(given: Model | string): Model {
 
 /** @internal */
 export function reached(given: Model | string): Reached {
-  const { provider, name, apiKey, baseUrl, api, headers } = modelOf(given);
+  const { provider, name, apiKey, baseUrl, api, headers, background } = modelOf(given);
   const credentials = typeof apiKey === "function" ? apiKey : undefined;
   const key = typeof apiKey === "function" ? undefined : (apiKey ?? (baseUrl === undefined ? environment()[keyVariable(provider)] : undefined));
   const config: Reached["config"] = {
@@ -110,6 +116,7 @@ export function reached(given: Model | string): Reached {
     ...(baseUrl !== undefined && { baseUrl }),
     ...(key !== undefined && { key }),
     ...(headers !== undefined && { headers }),
+    ...(background && { resumption: "background" as const }),
     ...(credentials && { credentials: "host" as const }),
   };
   return { config, credentials };

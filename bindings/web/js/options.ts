@@ -94,7 +94,7 @@ export function runSetup(agent: Setup, { deps, model, instructions, tools, appro
 }
 
 /** The configuration with another model. */
-function atModel({ api: _, baseUrl: __, key: ___, headers: ____, credentials: _____, ...config }: RunConfig, place: { provider: string }): RunConfig {
+function atModel({ api: _, baseUrl: __, key: ___, headers: ____, credentials: _____, resumption: ______, ...config }: RunConfig, place: { provider: string }): RunConfig {
   return { ...config, ...place };
 }
 

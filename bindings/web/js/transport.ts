@@ -27,7 +27,7 @@ export async function stream(
   let response;
   try {
     // A redirect would take the key and the conversation elsewhere.
-    response = await fetch(url, { method, headers, body, signal, redirect: "manual" });
+    response = await fetch(url, { method, headers, body: body.length ? body : null, signal, redirect: "manual" });
   } catch (error) {
     return tell((machine) => machine.connectionFailed(id, words(error), now()));
   }

@@ -15,6 +15,7 @@ final class Model {
     this.baseUrl,
     this.api,
     this.headers = const {},
+    this.background = false,
   });
 
   /// A provider and a model in one text, such as `openai:gpt-5-mini`. Throws an [ArgumentError] for another text.
@@ -33,48 +34,65 @@ final class Model {
   }
 
   /// A model of OpenAI.
-  const Model.openai(this.name, {this.apiKey, this.credentials, this.baseUrl, this.api, this.headers = const {}})
-      : provider = 'openai';
+  const Model.openai(
+    this.name, {
+    this.apiKey,
+    this.credentials,
+    this.baseUrl,
+    this.api,
+    this.headers = const {},
+    this.background = false,
+  }) : provider = 'openai';
 
   /// A model by way of OpenRouter.
   const Model.openrouter(this.name, {this.apiKey, this.credentials, this.baseUrl, this.api, this.headers = const {}})
-      : provider = 'openrouter';
+      : provider = 'openrouter',
+        background = false;
 
   /// A model of Anthropic.
   const Model.anthropic(this.name, {this.apiKey, this.credentials, this.baseUrl, this.api, this.headers = const {}})
-      : provider = 'anthropic';
+      : provider = 'anthropic',
+        background = false;
 
   /// A model of Google.
   const Model.gemini(this.name, {this.apiKey, this.credentials, this.baseUrl, this.api, this.headers = const {}})
-      : provider = 'gemini';
+      : provider = 'gemini',
+        background = false;
 
   /// A model of Mistral.
   const Model.mistral(this.name, {this.apiKey, this.credentials, this.baseUrl, this.api, this.headers = const {}})
-      : provider = 'mistral';
+      : provider = 'mistral',
+        background = false;
 
   /// A model of Cohere.
   const Model.cohere(this.name, {this.apiKey, this.credentials, this.baseUrl, this.api, this.headers = const {}})
-      : provider = 'cohere';
+      : provider = 'cohere',
+        background = false;
 
   /// A model at Groq.
   const Model.groq(this.name, {this.apiKey, this.credentials, this.baseUrl, this.api, this.headers = const {}})
-      : provider = 'groq';
+      : provider = 'groq',
+        background = false;
 
   /// A model at Together.
   const Model.together(this.name, {this.apiKey, this.credentials, this.baseUrl, this.api, this.headers = const {}})
-      : provider = 'together';
+      : provider = 'together',
+        background = false;
 
   /// A model at Fireworks.
   const Model.fireworks(this.name, {this.apiKey, this.credentials, this.baseUrl, this.api, this.headers = const {}})
-      : provider = 'fireworks';
+      : provider = 'fireworks',
+        background = false;
 
   /// A model at NVIDIA.
   const Model.nvidia(this.name, {this.apiKey, this.credentials, this.baseUrl, this.api, this.headers = const {}})
-      : provider = 'nvidia';
+      : provider = 'nvidia',
+        background = false;
 
   /// A model of Ollama, on this machine if there is no `baseUrl`.
   const Model.ollama(this.name, {this.apiKey, this.credentials, this.baseUrl, this.api, this.headers = const {}})
-      : provider = 'ollama';
+      : provider = 'ollama',
+        background = false;
 
   /// A model of any server with OpenAI's chat API.
   const Model.openaiCompatible(
@@ -84,12 +102,14 @@ final class Model {
     this.credentials,
     this.headers = const {},
   })  : provider = 'openai-compatible',
+        background = false,
         api = null;
 
   /// An agent that speaks AG-UI, at this address: it has a model of its own.
   const Model.agUi(String this.baseUrl, {this.apiKey, this.credentials, this.headers = const {}})
       : provider = 'ag-ui',
         name = '',
+        background = false,
         api = null;
 
   /// The provider's name.
@@ -113,6 +133,11 @@ final class Model {
   /// Additional headers of each request.
   final Map<String, String> headers;
 
+  /// Whether the provider makes the answers in the background: an answer goes on while nobody reads it, so it survives a
+  /// broken connection and a sleeping phone, and is read on where it broke off. The provider stores the conversation and the
+  /// answer for a while. Of the APIs here, OpenAI's `responses` can do so.
+  final bool background;
+
   /// The form of this model in a configuration's `fallback`.
   FallbackModel get asFallback => FallbackModel(
         provider: provider,
@@ -122,6 +147,7 @@ final class Model {
         key: apiKey,
         headers: headers,
         credentials: credentials == null ? Credentials.fixed : Credentials.host,
+        resumption: background ? Resumption.background : null,
       );
 
   /// The configuration of a [RunMachine] with this model.
@@ -133,5 +159,6 @@ final class Model {
         key: apiKey,
         headers: headers,
         credentials: credentials == null ? Credentials.fixed : Credentials.host,
+        resumption: background ? Resumption.background : null,
       );
 }

@@ -161,7 +161,6 @@ final class _Shared {
         persistAttempts: base.persistAttempts,
         partialArguments: base.partialArguments,
         device: base.device,
-        resumption: base.resumption,
         providers: base.providers,
         price: base.price,
         text: base.text,

@@ -68,6 +68,20 @@ final class Transport {
     if (_isPaused) subscription.pause();
   }
 
+  /// Sends the request. How it ends changes nothing.
+  Future<void> send(HttpRequest request) async {
+    try {
+      final sent = http.Request(request.method, request.url)
+        ..followRedirects = false
+        ..headers['user-agent'] = 'stepwell/$stepwellVersion (Dart)'
+        ..headers.addAll(request.headers)
+        ..bodyBytes = request.body;
+      await (await _client.send(sent)).stream.drain<void>();
+    } catch (_) {
+      // The turn is over, or has left the answer.
+    }
+  }
+
   /// Closes one stream, if it is open.
   void stop(String id) => _open.remove(id)?.stop();
 

@@ -511,6 +511,8 @@ final class Turn<T> {
         unawaited(_transport.open(id, request, machine));
       case CloseStream(:final id):
         _transport.stop(id);
+      case CancelAnswer(:final request):
+        unawaited(_transport.send(request));
       case RunTool(:final id):
         final onToolError = _shared.onToolError;
         unawaited(_work(

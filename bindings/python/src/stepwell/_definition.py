@@ -108,7 +108,7 @@ class Definition:
             timeouts=given.get("timeouts", Timeouts()),
             partial_arguments=given.get("partial_arguments", False),
             device=given.get("device", DevicePolicy()),
-            resumption=given.get("resumption"),
+            resumption="background" if model.background else given.get("resumption"),
             providers=custom,
             price=given.get("price"),
             text=given.get("text_options", TextOptions()),
@@ -133,6 +133,7 @@ class Definition:
             headers=dict(model.headers),
             credentials=None if source is None else "host",
             settings=generation_settings(self.settings, model),
+            resumption="background" if model.background else None,
         )
 
     def _key_sources(self) -> dict[tuple[str, str], Any]:

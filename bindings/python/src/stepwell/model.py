@@ -44,6 +44,10 @@ class Model:
     """Headers to send in addition to the provider's own."""
     custom_providers: tuple[Mapping[str, Json], ...] = field(repr=False, compare=False)
     """Providers of the app's own, which ``provider`` may name."""
+    background: bool
+    """Whether the provider makes the answers in the background: an answer goes on while nobody reads it, so it survives a broken
+    connection and a restarted process, and is read on where it broke off. The provider stores the conversation and the answer
+    for a while. Of the APIs here, OpenAI's ``responses`` can do so."""
 
     def __init__(
         self,
@@ -55,6 +59,7 @@ class Model:
         api_key: ApiKey | None = None,
         headers: Mapping[str, str] | None = None,
         custom_providers: Sequence[Mapping[str, Json]] = (),
+        background: bool = False,
     ) -> None:
         """Names a model.
 
@@ -66,6 +71,7 @@ class Model:
             api_key: The key, or a function that gives the key of each request.
             headers: Headers to send in addition to the provider's own.
             custom_providers: Providers of the app's own, each as in the file that ``stepwell --providers`` takes.
+            background: Whether the provider makes the answers in the background.
         """
         for what, given in (("name", name), ("provider", provider), ("api", api), ("base_url", base_url)):
             if not isinstance(given, str) and (given is not None or what == "name"):
@@ -86,6 +92,7 @@ class Model:
             "api_key": api_key,
             "headers": tuple((headers or {}).items()),
             "custom_providers": tuple(custom_providers),
+            "background": background,
         }
         for each, value in values.items():
             object.__setattr__(self, each, value)
@@ -115,9 +122,10 @@ class Model:
         base_url: str | None = None,
         api: Literal["chat", "responses"] | None = None,
         headers: Mapping[str, str] | None = None,
+        background: bool = False,
     ) -> Model:
         """One of OpenAI's models."""
-        return cls(name, provider="openai", base_url=base_url, api_key=api_key, headers=headers, api=api)
+        return cls(name, provider="openai", base_url=base_url, api_key=api_key, headers=headers, api=api, background=background)
 
     @classmethod
     def openrouter(

@@ -18,12 +18,13 @@ struct AgentModels: Sendable {
         config.api = own.api
         config.baseUrl = own.baseUrl
         config.headers = own.headers
+        config.resumption = own.resumption
         config.key = try key(own)
         config.providers = try customProviders()
         config.fallback.models = try fallback.map { other in
             FallbackModel(
                 provider: other.provider, model: other.name, api: other.api, baseUrl: other.baseUrl, key: try key(other),
-                headers: other.headers, credentials: asksForKeys ? .host : nil)
+                headers: other.headers, credentials: asksForKeys ? .host : nil, resumption: other.resumption)
         }
     }
 

@@ -22,13 +22,17 @@ public struct Model: Sendable, Hashable {
     /// Custom providers, which `provider` may name: a JSON object whose `providers` is a list, as `stepwell --providers`
     /// takes it.
     public var customProviders: JsonValue?
+    /// Whether the provider makes the answers in the background: an answer goes on while nobody reads it, so it survives a
+    /// broken connection, a sleeping phone and a killed app, and is read on where it broke off. The provider stores the
+    /// conversation and the answer for a while. Of the APIs here, OpenAI's `responses` can do so.
+    public var background: Bool
     /// What sends the requests instead of the agent's client, for a model in the app's process.
     private var own: OwnTransport?
 
     /// A model of any provider.
     public init(
         provider: String, name: String, apiKey: String? = nil, baseUrl: String? = nil, api: String? = nil,
-        headers: [String: String] = [:], customProviders: JsonValue? = nil
+        headers: [String: String] = [:], customProviders: JsonValue? = nil, background: Bool = false
     ) {
         self.provider = provider
         self.name = name
@@ -37,6 +41,7 @@ public struct Model: Sendable, Hashable {
         self.api = api
         self.headers = headers
         self.customProviders = customProviders
+        self.background = background
     }
 
     /// A model in the app's process, which this transport answers for.
@@ -44,6 +49,9 @@ public struct Model: Sendable, Hashable {
         self.init(provider: provider, name: name, baseUrl: baseUrl)
         own = OwnTransport(transport: transport)
     }
+
+    /// How the model's streams are resumed.
+    var resumption: Resumption? { background ? .background : nil }
 
     /// The transport of a model in the app's process.
     var transport: (any HttpTransport)? { own?.transport }

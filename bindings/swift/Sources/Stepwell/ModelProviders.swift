@@ -4,9 +4,11 @@ import StepwellBindings
 extension Model {
     /// One of OpenAI's models.
     public static func openAI(
-        _ name: String, apiKey: String? = nil, baseUrl: String? = nil, api: String? = nil, headers: [String: String] = [:]
+        _ name: String, apiKey: String? = nil, baseUrl: String? = nil, api: String? = nil, headers: [String: String] = [:],
+        background: Bool = false
     ) -> Model {
-        Model(provider: "openai", name: name, apiKey: apiKey, baseUrl: baseUrl, api: api, headers: headers)
+        Model(
+            provider: "openai", name: name, apiKey: apiKey, baseUrl: baseUrl, api: api, headers: headers, background: background)
     }
 
     /// One of the models that OpenRouter offers.

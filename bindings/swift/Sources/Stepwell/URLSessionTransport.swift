@@ -65,7 +65,8 @@ public final class URLSessionTransport: HttpTransport {
         guard let url = URL(string: request.url) else { throw URLError(.badURL) }
         var sent = URLRequest(url: url, cachePolicy: .reloadIgnoringLocalCacheData, timeoutInterval: .day)
         sent.httpMethod = request.method
-        sent.httpBody = request.body
+        // A `GET` has none.
+        if !request.body.isEmpty { sent.httpBody = request.body }
         for header in request.headers { sent.addValue(header.value, forHTTPHeaderField: header.name) }
         if !hasUserAgent, sent.value(forHTTPHeaderField: "User-Agent") == nil {
             sent.setValue("stepwell/\(version()) (Swift)", forHTTPHeaderField: "User-Agent")

@@ -32,6 +32,7 @@ internal class Engine(
         key = keyOf(model),
         headers = model.headers,
         credentials = if (setup.credentials == null) null else Credentials.HOST,
+        resumption = resumptionOf(model),
     )
 
     /** The app's own providers, of all models. */
@@ -51,7 +52,10 @@ internal class Engine(
         api = other.api,
         baseUrl = other.baseUrl,
         headers = other.headers,
+        resumption = resumptionOf(other),
     )
+
+    private fun resumptionOf(model: Model): Resumption? = if (model.background) Resumption.BACKGROUND else null
 
     /** The agent whose conversations are kept in a store: in the definition's own if there is none. */
     fun agent(store: SessionStore?): FfiAgent =

@@ -17,6 +17,9 @@ import kotlinx.serialization.json.JsonElement
  * @property headers Headers to send in addition to the provider's own.
  * @property customProviders Custom providers, which [provider] may name: a JSON object whose `providers` is a list, as
  * `stepwell --providers` takes it.
+ * @property background Whether the provider makes the answers in the background: an answer goes on while nobody reads it, so it
+ * survives a broken connection, a sleeping phone and a killed app, and is read on where it broke off. The provider stores the
+ * conversation and the answer for a while. Of the APIs here, OpenAI's `responses` can do so.
  */
 public class Model @JvmOverloads constructor(
     public val provider: String,
@@ -26,6 +29,7 @@ public class Model @JvmOverloads constructor(
     public val api: String? = null,
     public val headers: Map<String, String> = emptyMap(),
     public val customProviders: JsonElement? = null,
+    public val background: Boolean = false,
 ) {
     /**
      * The model that a text such as `openai:gpt-5-mini` names.
@@ -64,7 +68,8 @@ public class Model @JvmOverloads constructor(
             baseUrl: String? = null,
             api: String? = null,
             headers: Map<String, String> = emptyMap(),
-        ): Model = Model("openai", name, apiKey, baseUrl, api, headers)
+            background: Boolean = false,
+        ): Model = Model("openai", name, apiKey, baseUrl, api, headers, background = background)
 
         /** One of the models that OpenRouter offers. */
         @JvmStatic

@@ -34,7 +34,9 @@ public class OkHttpTransport(client: OkHttpClient) : HttpTransport {
         .build()
 
     override suspend fun send(request: HttpRequest, answer: HttpAnswer): Unit = coroutineScope {
-        val sent = Request.Builder().url(request.url).method(request.method, request.body.toRequestBody())
+        // A `GET` may have none.
+        val body = if (request.method == "GET") null else request.body.toRequestBody()
+        val sent = Request.Builder().url(request.url).method(request.method, body)
         for (header in request.headers) sent.addHeader(header.name, header.value)
         val call = client.newCall(sent.build())
         // Reading blocks its thread: cancelling the call frees it.
