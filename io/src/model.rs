@@ -169,7 +169,7 @@ impl Model {
 
     /// Has the provider make the answers in the background: an answer goes on while nobody reads it, so it survives a broken
     /// connection, a sleeping phone and a restarted process, and is read on where it broke off. A turn that is cancelled
-    /// cancels its answer at the provider too. Of the APIs here, OpenAI's Responses can do so.
+    /// cancels its answer at the provider too. OpenAI's Responses can do so, and is the API then if none is set.
     ///
     /// The provider stores the conversation and the answer for a while. The first text may take longer to come.
     ///
@@ -213,7 +213,9 @@ impl NamedModel {
             Some(provider) => provider,
             None => provider::find(&self.provider)?,
         };
-        let (api, base_url) = (self.api.as_deref(), self.base_url.as_deref());
+        let base_url = self.base_url.as_deref();
+        let background_api = || self.in_background.then(|| provider.background_api())?;
+        let api = self.api.as_deref().or_else(background_api);
         let key = self.key.clone().or_else(|| match base_url {
             // The key of the environment belongs to the provider's own address.
             Some(_) => None,
@@ -289,6 +291,7 @@ impl fmt::Debug for Model {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use stepwell_core::provider::Dialect;
 
     #[test]
     fn every_provider_has_a_constructor() {
@@ -335,6 +338,7 @@ mod tests {
         let model = Model::openai("m").api_key("a key").in_background();
         let endpoint = model.endpoint().unwrap();
         assert_eq!(endpoint.quirks.resumption, Resumption::Background);
+        assert_eq!(endpoint.dialect, Dialect::OpenAiResponses);
         for model in [
             Model::openai("m").api("chat").api_key("a key"),
             Model::openai_compatible("m", "http://localhost/v1"),

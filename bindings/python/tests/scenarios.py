@@ -15,7 +15,7 @@ from scenario_screens import Screens
 
 from stepwell import Limits, StepwellError, Tool, ToolCallUpdate, ToolOutput
 from stepwell.callbacks import AnswerDeclined
-from stepwell.machine import AgUiOptions, AnswerGiven, AnswerTool, AskApproval, AskUser, Authorize, ChooseModel, Completed, ContextEntry, ContextGuard, CreateRun, DecodeOutput, DevicePolicy, Effect, Fallback, FallbackModel, GenerationSettings, HookSpec, HookSubject, HookedAnswer, HookedCall, HookedRequest, HookedResult, JsonSchema, OpenStream, OutputType, Outputs, Persist, RepeatLimit, RetryPolicy, RunConfig, RunHook, RunMachine, RunTool, TextMessageContent, TextOptions, Timeouts, TrimContext, TurnOptions
+from stepwell.machine import AgUiOptions, AnswerGiven, AnswerTool, AskApproval, AskUser, Authorize, CancelAnswer, ChooseModel, Completed, ContextEntry, ContextGuard, CreateRun, DecodeOutput, DevicePolicy, Effect, Fallback, FallbackModel, GenerationSettings, HookSpec, HookSubject, HookedAnswer, HookedCall, HookedRequest, HookedResult, JsonSchema, OpenStream, OutputType, Outputs, Persist, RepeatLimit, RetryPolicy, RunConfig, RunHook, RunMachine, RunTool, TextMessageContent, TextOptions, Timeouts, TrimContext, TurnOptions
 from stepwell.updates import (
     AnswerDropped,
     CallKey,
@@ -300,10 +300,10 @@ def _effect(effect: Effect) -> dict[str, Any]:
     match effect:
         case CreateRun():
             fields = {"thread_id": effect.thread_id, "parent_run_id": effect.parent_run_id}
-        case OpenStream():
+        case OpenStream() | CancelAnswer():
             request = effect.request
             fields = {"method": request.method, "url": request.url, "headers": dict(request.headers)}
-            fields["body"] = json.loads(request.body)
+            fields["body"] = json.loads(request.body) if request.body else None
         case AskApproval() | RunTool():
             call = effect.invocation
             fields = {"tool_call_id": call.tool_call_id, "name": call.name}

@@ -139,9 +139,9 @@ impl FallbackModel {
             key: self.key,
             headers: self.headers,
             credentials,
+            resumption: self.resumption,
         }
         .endpoint(providers)?;
-        endpoint = super::resumed_by(endpoint, self.resumption)?;
         if let Some(price) = self.price {
             endpoint.quirks.price = Some(price.into_core()?);
         }
@@ -165,6 +165,7 @@ pub(super) struct EndpointOptions<'a> {
     pub(super) key: Option<String>,
     pub(super) headers: HashMap<String, String>,
     pub(super) credentials: run::Credentials,
+    pub(super) resumption: Option<Resumption>,
 }
 
 impl EndpointOptions<'_> {
@@ -172,14 +173,21 @@ impl EndpointOptions<'_> {
         let catalog = catalog(providers)?;
         let provider = catalog.find(self.provider)?;
         let key = self.key.map(Secret::from);
-        let endpoint = match self.credentials {
-            run::Credentials::Fixed => {
-                provider.endpoint(self.api, self.model, self.base_url, key)?
-            }
+        let resumption = self.resumption.map(dialect::Resumption::from);
+        let in_background = resumption == Some(dialect::Resumption::Background);
+        let background_api = || in_background.then(|| provider.background_api())?;
+        let api = self.api.or_else(background_api);
+        let mut endpoint = match self.credentials {
+            run::Credentials::Fixed => provider.endpoint(api, self.model, self.base_url, key)?,
             run::Credentials::Host => {
-                provider.endpoint_for_host(self.api, self.model, self.base_url, key)?
+                provider.endpoint_for_host(api, self.model, self.base_url, key)?
             }
         };
+        if in_background {
+            endpoint = endpoint.in_background()?;
+        } else if let Some(resumption) = resumption {
+            endpoint.quirks.resumption = resumption;
+        }
         // A map has no order; equal configurations should give equal requests.
         let headers: BTreeMap<_, _> = self.headers.into_iter().collect();
         Ok(endpoint.with_headers(headers)?)

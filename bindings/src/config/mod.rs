@@ -305,19 +305,6 @@ fn list_of_providers<'de, D: Deserializer<'de>>(from: D) -> Result<Option<JsonVa
     Ok(Some(JsonValue::of(&json!({ "providers": providers }))))
 }
 
-/// Sets how the streams of an endpoint are resumed.
-fn resumed_by(
-    mut endpoint: dialect::Endpoint,
-    resumption: Option<Resumption>,
-) -> Result<dialect::Endpoint, StepwellError> {
-    match resumption.map(dialect::Resumption::from) {
-        Some(dialect::Resumption::Background) => return Ok(endpoint.in_background()?),
-        Some(resumption) => endpoint.quirks.resumption = resumption,
-        None => {}
-    }
-    Ok(endpoint)
-}
-
 impl RunConfig {
     /// Converts to the core's configuration, with all tools registered.
     ///
@@ -335,9 +322,9 @@ impl RunConfig {
             key: self.key,
             headers: self.headers,
             credentials,
+            resumption: self.resumption,
         };
         let mut endpoint = endpoint.endpoint(providers)?;
-        endpoint = resumed_by(endpoint, self.resumption)?;
         if let Some(price) = self.price {
             endpoint.quirks.price = Some(price.into_core()?);
         }

@@ -39,7 +39,7 @@ export interface ModelOptions {
   /**
    * Whether the provider makes the answers in the background: an answer goes on while nobody reads it, so it survives a
    * broken connection and a sleeping device, and is read on where it broke off. The provider stores the conversation and the
-   * answer for a while. Of the APIs here, OpenAI's `responses` can do so.
+   * answer for a while. OpenAI's `responses` can do so, and is the API then if none is given.
    */
   background?: boolean | undefined;
 }

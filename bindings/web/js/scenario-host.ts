@@ -167,9 +167,10 @@ function effectFields(effect: Effect): Fields {
   switch (effect.type) {
     case "createRun":
       return { thread_id: effect.threadId, parent_run_id: effect.parentRunId };
-    case "openStream": {
+    case "openStream":
+    case "cancelAnswer": {
       const { method, url, headers, body } = effect.request;
-      return { method, url, headers: Object.fromEntries(headers), body: JSON.parse(body) };
+      return { method, url, headers: Object.fromEntries(headers), ...(body && { body: JSON.parse(body) }) };
     }
     case "askApproval":
     case "runTool": {

@@ -47,7 +47,7 @@ class Model:
     background: bool
     """Whether the provider makes the answers in the background: an answer goes on while nobody reads it, so it survives a broken
     connection and a restarted process, and is read on where it broke off. The provider stores the conversation and the answer
-    for a while. Of the APIs here, OpenAI's ``responses`` can do so."""
+    for a while. OpenAI's ``responses`` can do so, and is the API then if none is given."""
 
     def __init__(
         self,

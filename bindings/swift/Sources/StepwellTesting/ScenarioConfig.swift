@@ -29,7 +29,10 @@ func config(_ said: Fields) throws -> RunConfig {
         partialArguments: said.flag("partial_arguments"),
         device: device(said.part("device")),
         resumption: said.text("resumption").flatMap {
-            ["never": Resumption.never, "last_event_id": .lastEventId, "replay": .replay, "snapshot": .snapshot][$0]
+            [
+                "never": Resumption.never, "last_event_id": .lastEventId, "replay": .replay, "snapshot": .snapshot,
+                "background": .background,
+            ][$0]
         },
         text: TextOptions(breakAfterTools: text.flag("break_after_tools", default: true), dropBlank: text.flag("drop_blank")),
         contextGuard: contextGuard(said.part("context_guard")),

@@ -98,6 +98,13 @@ func lines(_ events: [Event]) -> [String] {
 }
 
 func fields(_ effect: Effect) throws -> Fields {
+    func asked(_ id: String, _ request: HttpRequest) throws -> Fields {
+        let headers = Dictionary(uniqueKeysWithValues: request.headers.map { ($0.name, $0.value) })
+        var fields: Fields = ["id": id, "method": request.method, "url": request.url, "headers": headers]
+        // A request about a stored answer has no body.
+        if !request.body.isEmpty { fields["body"] = try parsed(String(decoding: request.body, as: UTF8.self)) }
+        return fields
+    }
     func called(_ id: String, _ call: ToolInvocation) throws -> Fields {
         [
             "id": id, "tool_call_id": call.toolCallId, "name": call.name,
@@ -110,10 +117,9 @@ func fields(_ effect: Effect) throws -> Fields {
         fields = ["id": it.id, "thread_id": it.threadId]
         fields["parent_run_id"] = it.parentRunId
     case .openStream(let it):
-        let request = it.request
-        let headers = Dictionary(uniqueKeysWithValues: request.headers.map { ($0.name, $0.value) })
-        let body = try parsed(String(decoding: request.body, as: UTF8.self))
-        fields = ["id": it.id, "method": request.method, "url": request.url, "headers": headers, "body": body]
+        fields = try asked(it.id, it.request)
+    case .cancelAnswer(let it):
+        fields = try asked(it.id, it.request)
     case .closeStream(let it): fields = ["id": it.id]
     case .cancelTool(let it): fields = ["id": it.id]
     case .askApproval(let it): fields = try called(it.id, it.invocation)

@@ -121,6 +121,13 @@ impl Default for Capabilities {
 }
 
 impl Provider {
+    /// Returns the name of the API whose answers can be made in the background: the first one, if there are several.
+    #[must_use]
+    pub fn background_api(&self) -> Option<&str> {
+        let can = |api: &&Api| api.dialect.has_background();
+        Some(&*self.apis.iter().find(can)?.name)
+    }
+
     /// Returns the API with this name, or the default API.
     ///
     /// # Errors

@@ -246,13 +246,17 @@ fn effect_value(id: EffectId, effect: Effect) -> Value {
             thread_id,
             parent_run_id,
         } => json!({ "thread_id": thread_id, "parent_run_id": parent_run_id }),
-        Effect::OpenStream { request } => {
+        Effect::OpenStream { request } | Effect::CancelAnswer { request } => {
             let headers: Map<_, _> = request
                 .headers
                 .into_iter()
                 .map(|(name, value)| (name, Value::from(value)))
                 .collect();
-            let body: Value = serde_json::from_slice(&request.body).expect("JSON");
+            // A request about a stored answer has none.
+            let body: Option<Value> = match request.body.as_slice() {
+                [] => None,
+                body => Some(serde_json::from_slice(body).expect("JSON")),
+            };
             json!({ "method": request.method, "url": request.url, "headers": headers, "body": body })
         }
         Effect::AskApproval { invocation } | Effect::RunTool { invocation } => json!({

@@ -28,6 +28,7 @@ pub(super) fn config(said: &Value) -> Arc<RunConfig> {
             "last_event_id" => Resumption::LastEventId,
             "replay" => Resumption::Replay,
             "snapshot" => Resumption::Snapshot,
+            "background" => Resumption::Background,
             other => panic!("no resumption {other}"),
         };
     }

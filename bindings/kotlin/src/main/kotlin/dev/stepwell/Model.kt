@@ -19,7 +19,8 @@ import kotlinx.serialization.json.JsonElement
  * `stepwell --providers` takes it.
  * @property background Whether the provider makes the answers in the background: an answer goes on while nobody reads it, so it
  * survives a broken connection, a sleeping phone and a killed app, and is read on where it broke off. The provider stores the
- * conversation and the answer for a while. Of the APIs here, OpenAI's `responses` can do so.
+ * conversation and the answer for a while. OpenAI's `responses` can do so, and is the API then if none is
+ * given.
  */
 public class Model @JvmOverloads constructor(
     public val provider: String,

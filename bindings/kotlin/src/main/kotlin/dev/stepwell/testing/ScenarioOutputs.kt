@@ -113,6 +113,14 @@ internal fun json(effect: Effect): JsonObject = buildJsonObject {
     fun optional(name: String, value: String?) {
         if (value != null) put(name, value)
     }
+    fun request(request: HttpRequest) {
+        put("method", request.method)
+        put("url", request.url)
+        put("headers", JsonObject(request.headers.associate { it.name to JsonPrimitive(it.value) }))
+        // A request about a stored answer has no body.
+        if (request.body.isNotEmpty()) put("body", Json.parseToJsonElement(request.body.decodeToString()))
+    }
+
     fun call(invocation: ToolInvocation) {
         put("tool_call_id", invocation.toolCallId)
         put("name", invocation.name)
@@ -127,12 +135,8 @@ internal fun json(effect: Effect): JsonObject = buildJsonObject {
             put("thread_id", effect.threadId)
             optional("parent_run_id", effect.parentRunId)
         }
-        is Effect.OpenStream -> {
-            put("method", effect.request.method)
-            put("url", effect.request.url)
-            put("headers", JsonObject(effect.request.headers.associate { it.name to JsonPrimitive(it.value) }))
-            put("body", Json.parseToJsonElement(effect.request.body.decodeToString()))
-        }
+        is Effect.OpenStream -> request(effect.request)
+        is Effect.CancelAnswer -> request(effect.request)
         is Effect.AskApproval -> call(effect.invocation)
         is Effect.RunTool -> call(effect.invocation)
         is Effect.AskUser -> {
