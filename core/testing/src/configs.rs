@@ -146,7 +146,10 @@ impl Setting {
             },
         };
         if self.device / 128 == 1 {
-            config.endpoint.quirks.resumption = Resumption::LastEventId;
+            config.endpoint.quirks.resumption = match self.dialect.has_background() {
+                true => Resumption::Background,
+                false => Resumption::LastEventId,
+            };
         }
         config.partial_arguments = self.has_partial_arguments;
         config.context_guard = ContextGuard {

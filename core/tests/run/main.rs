@@ -13,7 +13,7 @@ mod thorough;
 mod agent;
 mod answer_limits;
 mod approval;
-mod background;
+mod background_answers;
 mod cancel;
 mod canonical;
 mod checkpoints;

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 /// The fields whose names stay: of the configuration, the history, the messages and the inputs.
 const FIELDS: &str = "
-    activityType after after_answer after_text after_tool ag_ui answer approval approve arguments ask at_limit attempt
+    activityType after after_answer after_text after_tool ag_ui answer answer_stored approval approve arguments ask at_limit attempt
     attempts audio authorization authorize authorized background base_url before_request before_tool blocks body
     break_after_tools brought bytes cache_marks cache_prompt cachedInputTokens cacheWriteInputTokens call call_id
     calls cancel cancel_call change_arguments change_request change_result choice choices choose_model closing config
@@ -22,7 +22,7 @@ const FIELDS: &str = "
     no_format_with_tools no_stream_options not_authorized number offline Ok open opened options outcome output
     output_decoded output_refused outputTokens parallel_tool_calls parameters parent_run_id partial_arguments payload
     persist persist_failed persisted place provider question quirks reason reasoning reasoningTokens received refusal
-    refusals refused repeatable repeats request requires_approval response_format rest restarts result resume
+    refusals refused repeatable repeats request requires_approval response_format response_id rest restarts result resume
     resumption retries retry retry_after role run_created run_id run_ids run_not_created schema secs seed sequence
     settings shown silence snapshot source start state status steer stop_after stop_reason strict subagentRunId
     summary taken_after tell_after tells_moves temperature text thread_id timeout timeouts tokens tool tool_asks
@@ -41,7 +41,7 @@ const TAGS: &str = "
 /// The values that stay in the fields of [`TAGS`].
 const WORDS: &str = "
     accept activity after_answer after_tool ag-ui anthropic application/json application/vnd.ag-ui.event+proto
-    application/x-ndjson ask_again assistant audio audio/mpeg audio/wav authentication auto before_request before_tool
+    application/x-ndjson ask_again assistant audio audio/mpeg audio/wav authentication auto background before_request before_tool
     blocks busy cancel cancelled cohere complete connection content contentFilter contextTooLong continue data denied
     derived details developer document error fail file fixed function gemini go_on granted high host image image/gif
     image/jpeg image/png image/webp in_order interrupt invalidRequest invalidResponse json json-first keep
@@ -55,7 +55,7 @@ const WORDS: &str = "
 
 /// The fields with ids.
 const IDS: &str = "
-    call_id id interruptId keep parent_run_id run_id subagentRunId thread_id tool_call_id toolCallId turn
+    call_id id interruptId keep parent_run_id response_id run_id subagentRunId thread_id tool_call_id toolCallId turn
 ";
 
 /// The fields with values of the app, the user or the agent, of which not even the structure is known.

@@ -10,7 +10,7 @@
 //! - All events go through `presenter`, in the order of their causes.
 
 mod access;
-mod background;
+mod background_answer;
 mod calls;
 #[cfg(feature = "model-check")]
 mod canonical;

@@ -3,7 +3,7 @@
 use super::model::Model;
 use super::{Chaos, Given, value_of};
 use crate::reply::{body, media_type, numbered};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::sync::Arc;
 use stepwell_core::CallKey;
 use stepwell_core::dialect::Resumption;
@@ -196,11 +196,19 @@ impl Chaos {
                     refusal: refused(if detail % 32 == 2 { 400 } else { 401 }),
                 },
                 _ => {
-                    let body = self.open(effect, hop, detail / 8);
+                    let is_whole = self.resumes_after.get(&effect) == Some(&usize::MAX);
+                    let (body, content_type) = match self.streams.get(&hop) {
+                        Some(frames) if is_whole => (stored(frames, detail), "application/json"),
+                        _ => {
+                            let body = self.open(effect, hop, detail / 8);
+                            (body, media_type(self.asked().endpoint.dialect))
+                        }
+                    };
                     self.given.insert(effect, Given::Stream(body));
+                    let content_type = Some(content_type.to_owned());
                     Input::Opened {
                         effect,
-                        content_type: Some(media_type(self.asked().endpoint.dialect).to_owned()),
+                        content_type,
                     }
                 }
             },
@@ -218,7 +226,7 @@ impl Chaos {
             return rest.concat().into_bytes();
         }
         let parts = Model::new(&asked, choice).parts();
-        if asked.endpoint.quirks.resumption == Resumption::LastEventId {
+        if asked.endpoint.quirks.resumption != Resumption::Never {
             let frames = numbered(dialect, hop as usize, &parts);
             let body = frames.concat().into_bytes();
             self.streams.insert(hop, frames);
@@ -304,4 +312,24 @@ fn hook_answer(place: HookPlace, detail: u16, message: String) -> HookAnswer {
         (2, HookPlace::Result(_)) => HookAnswer::result("another"),
         _ => HookAnswer::GoOn,
     }
+}
+
+/// Returns an answer of these frames that its provider has made in the background, as a whole. It may not be finished.
+fn stored(frames: &[String], detail: u16) -> Vec<u8> {
+    if detail.is_multiple_of(3) {
+        return json!({"id": "resp_1", "status": "in_progress"})
+            .to_string()
+            .into_bytes();
+    }
+    let data = frames
+        .iter()
+        .rev()
+        .filter_map(|frame| frame.split_once("data: "));
+    let events = data.filter_map(|(_, data)| serde_json::from_str::<Value>(data).ok());
+    let mut whole = events.filter(|event| event["response"]["output"].is_array());
+    let answer = match whole.next() {
+        Some(event) if event["type"] != "response.created" => event["response"].clone(),
+        _ => json!({"id": "resp_1", "status": "failed", "error": {"message": "it was lost"}}),
+    };
+    answer.to_string().into_bytes()
 }

@@ -60,6 +60,13 @@ impl Chaos {
                 {
                     self.resumes_after.insert(id, last);
                 }
+                if request.method == "GET" {
+                    let after = request.url.split_once("starting_after=");
+                    let after = after.map_or(Ok(usize::MAX), |(_, after)| after.parse());
+                    // The first event has the number 0.
+                    let next = after.map(|after| after.saturating_add(1));
+                    self.resumes_after.insert(id, next.unwrap_or_default());
+                }
                 given = Given::Request;
             }
             Effect::AnswerTool { .. } => {
