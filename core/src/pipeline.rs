@@ -96,8 +96,6 @@ pub enum StreamEnd {
     Errored,
     /// The body ended before the peer reported either.
     Truncated,
-    /// The body was an answer that the provider makes in the background, as it is so far: the provider has not finished it.
-    Unfinished,
 }
 
 /// The reason why a stream cannot be read further, and the place.
@@ -308,7 +306,8 @@ impl Pipeline {
         })
     }
 
-    /// Reads an answer that the provider makes in the background as a whole, and applies what no event has brought.
+    /// Reads an answer that the provider makes in the background as a whole, and applies what no event has brought. Returns the
+    /// end of the stream; `None` if the provider has not finished the answer.
     ///
     /// # Errors
     /// The body is no such answer, or violates the protocol.
@@ -317,7 +316,7 @@ impl Pipeline {
         body: &[u8],
         transcript: &mut Transcript,
         listener: &mut dyn Listener,
-    ) -> Result<StreamEnd, StreamError> {
+    ) -> Result<Option<StreamEnd>, StreamError> {
         let (_, decoder, frames, mut receiver) = self.split(&mut *transcript, &mut *listener);
         *frames += 1;
         receiver.frame = *frames;
@@ -334,9 +333,9 @@ impl Pipeline {
             source,
         })?;
         if !is_finished {
-            return Ok(StreamEnd::Unfinished);
+            return Ok(None);
         }
-        self.end(transcript, listener)
+        self.end(transcript, listener).map(Some)
     }
 
     /// Returns the verifier, which tracks the stream's place in the order of events.

@@ -1,7 +1,7 @@
 use crate::settings::ModelSettings;
 use stepwell_core::dialect::{Endpoint, Secret};
 use stepwell_core::provider::EndpointError;
-use stepwell_demo::{Failure, Format};
+use stepwell_demo::{Failure, Format, catalog};
 
 /// Returns the endpoints of the models that are asked when the one of the settings has failed.
 pub(crate) fn fallback(settings: &ModelSettings) -> Result<Vec<Endpoint>, Failure> {
@@ -25,6 +25,9 @@ pub(crate) fn named(settings: &ModelSettings, names: &[String]) -> Result<Vec<En
             other.provider = Some(provider.to_owned());
             // Both values belong to the provider of the settings.
             (other.api, other.base_url) = (None, None);
+            // A provider that makes no answers in the background is asked as usual.
+            let known = catalog().find(provider).map_err(Failure::usage)?;
+            other.background &= known.background_api().is_some();
         }
         endpoint(&other)
     });
@@ -36,12 +39,22 @@ pub(crate) fn endpoint(settings: &ModelSettings) -> Result<Option<Endpoint>, Fai
     let Some(provider) = settings.provider.clone() else {
         return Ok(None);
     };
-    let api = settings.api.clone();
+    let known = catalog().find(&provider).map_err(Failure::usage)?;
+    let background_api = known.background_api().filter(|_| settings.background);
+    let api = settings
+        .api
+        .as_deref()
+        .or(background_api)
+        .map(str::to_owned);
     let (provider, api) = Format { provider, api }.find()?;
     let model = settings.model.as_deref().unwrap_or_default();
     let key = std::env::var(&*provider.key_variable).ok();
     let base_url = settings.base_url.as_deref();
     let endpoint = provider.endpoint(Some(&api.name), model, base_url, key.map(Secret::from));
+    let endpoint = endpoint.and_then(|endpoint| match settings.background {
+        true => endpoint.in_background(),
+        false => Ok(endpoint),
+    });
     endpoint.map(Some).map_err(|error| match error {
         EndpointError::NoKey { provider, variable } => Failure::Usage(format!(
             "{provider} needs an API key: set the environment variable {variable} to yours"

@@ -144,7 +144,7 @@ impl Answer {
         }
     }
 
-    /// Ends the body.
+    /// Ends the body. Returns `None` for an answer as a whole that the provider has not finished.
     ///
     /// # Errors
     /// The body cannot be read, or is not a stream.
@@ -152,7 +152,7 @@ impl Answer {
         &mut self,
         transcript: &mut Transcript,
         listener: &mut dyn Listener,
-    ) -> Result<StreamEnd, Failure> {
+    ) -> Result<Option<StreamEnd>, Failure> {
         let pipeline = match &mut self.body {
             Body::Stream(pipeline) => pipeline,
             Body::Stored { pipeline, body } => {
@@ -164,7 +164,7 @@ impl Answer {
         match pipeline.end(transcript, listener) {
             Err(error) => Err(Failure::of_stream(&error)),
             Ok(StreamEnd::Truncated) if self.is_no_stream() => Err(self.unexpected()),
-            Ok(end) => Ok(end),
+            Ok(end) => Ok(Some(end)),
         }
     }
 
@@ -303,7 +303,7 @@ mod tests {
         let read = answer.receive(last, &mut transcript, &mut ());
         assert_eq!(read, Reading::Whole);
         let end = answer.end(&mut transcript, &mut ());
-        assert_eq!(end, Ok(StreamEnd::Finished));
+        assert_eq!(end, Ok(Some(StreamEnd::Finished)));
     }
 
     #[test]

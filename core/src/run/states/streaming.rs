@@ -122,8 +122,8 @@ impl Run<Streaming> {
         }
         match self.turn.end_answer(self.state.answer_mut()) {
             Err(failure) => self.failed(failure),
-            Ok(StreamEnd::Unfinished) => self.read_later(),
-            Ok(StreamEnd::Truncated) => {
+            Ok(None) => self.read_later(),
+            Ok(Some(StreamEnd::Truncated)) => {
                 let message = "the body ended before the answer began".to_owned();
                 match self.plan_retry_without_content(Failure::Connection { message }) {
                     Ok(waiting) => self.goto(on::Retry, waiting).into(),
@@ -139,7 +139,7 @@ impl Run<Streaming> {
                     }
                 }
             }
-            Ok(StreamEnd::Errored) => {
+            Ok(Some(StreamEnd::Errored)) => {
                 let error = self.turn.transcript().summary().failure.clone();
                 let error = error.unwrap_or_else(|| RunFailure {
                     message: "the stream reported a failure".to_owned(),
@@ -147,7 +147,7 @@ impl Run<Streaming> {
                 });
                 self.failed(Failure::reported(error))
             }
-            Ok(StreamEnd::Finished) => match self.turn.failure_of_stop() {
+            Ok(Some(StreamEnd::Finished)) => match self.turn.failure_of_stop() {
                 Some(failure) if !self.state.answer().has_content() => self.failed(failure),
                 _ => self.finished(),
             },

@@ -101,17 +101,20 @@ impl Turn {
         reading
     }
 
-    /// Ends the answer's body.
+    /// Ends the answer's body. Returns `None` for an answer as a whole that the provider has not finished.
     ///
     /// # Errors
     /// The body cannot be read, or is not a stream.
-    pub(in crate::run) fn end_answer(&mut self, answer: &mut Answer) -> Result<StreamEnd, Failure> {
+    pub(in crate::run) fn end_answer(
+        &mut self,
+        answer: &mut Answer,
+    ) -> Result<Option<StreamEnd>, Failure> {
         let mut listeners = Listeners {
             presenter: &mut self.presenter,
             notes: self.recorder.notes(),
         };
         let end = answer.end(&mut self.transcript, &mut listeners);
-        if let Ok(StreamEnd::Finished | StreamEnd::Errored) = end {
+        if let Ok(Some(StreamEnd::Finished | StreamEnd::Errored)) = end {
             self.background_is_over();
         }
         end

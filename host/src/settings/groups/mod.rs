@@ -102,6 +102,19 @@ pub(crate) struct ModelSettings {
     /// A model that is asked when the one before has failed, as PROVIDER/MODEL; may be repeated.
     #[arg(long, env = "STEPWELL_FALLBACK", value_name = "PROVIDER/MODEL")]
     pub(crate) fallback: Vec<String>,
+    /// Whether the provider makes the answers in the background, and keeps them for a while: an answer then survives a
+    /// broken connection and a restart.
+    #[arg(
+        long,
+        env = "STEPWELL_BACKGROUND",
+        value_name = "BOOL",
+        action = ArgAction::Set,
+        value_parser = BoolishValueParser::new(),
+        num_args = 0..=1,
+        default_value_t = false,
+        default_missing_value = "true",
+    )]
+    pub(crate) background: bool,
     /// The instructions that the model is given before the conversation.
     #[arg(long, env = "STEPWELL_INSTRUCTIONS", value_name = "TEXT")]
     pub(crate) instructions: Option<String>,
