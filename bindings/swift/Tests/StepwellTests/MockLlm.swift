@@ -80,13 +80,16 @@ final class MockLlm: Sendable {
 struct Sent: Decodable, Equatable {
     struct Body: Decodable, Equatable {
         struct Message: Decodable, Equatable { let content: String? }
-        let messages: [Message]
+        /// Of chat completions; other APIs name the conversation otherwise.
+        let messages: [Message]?
         let user: String?
+        let background: Bool?
+        let store: Bool?
     }
 
     let headers: [String: String]
     let body: Body
 
-    var texts: [String] { body.messages.compactMap(\.content) }
+    var texts: [String] { (body.messages ?? []).compactMap(\.content) }
     var system: String? { texts.first }
 }
