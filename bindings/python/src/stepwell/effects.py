@@ -16,10 +16,11 @@ __all__ += _shapes.__all__
 
 def lift_effect(effect: Any) -> Effect:
     """Converts an effect to ours."""
-    if isinstance(effect, _ffi.Effect.OPEN_STREAM):
+    if isinstance(effect, (_ffi.Effect.OPEN_STREAM, _ffi.Effect.CANCEL_ANSWER)):
         request = effect.request
         headers = [(header.name, header.value) for header in request.headers]
-        return OpenStream(effect.id, HttpRequest(request.method, request.url, headers, request.body))
+        kind = OpenStream if isinstance(effect, _ffi.Effect.OPEN_STREAM) else CancelAnswer
+        return kind(effect.id, HttpRequest(request.method, request.url, headers, request.body))
     lifted: Effect = lift(effect)
     return lifted
 
