@@ -343,6 +343,7 @@ fn other_model(server: &MockLlm) -> FallbackModel {
         credentials: None,
         settings: None,
         price: None,
+        resumption: None,
     }
 }
 

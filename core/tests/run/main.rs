@@ -61,6 +61,7 @@ mod rules;
 mod snapshot_scenes;
 mod snapshots;
 mod steering;
+mod storm;
 mod tampered;
 mod text_options;
 mod threads;

@@ -38,6 +38,8 @@ pub(crate) enum Step {
     Installs,
     /// The host in one process under 100,000 seeds, with each engine
     Simulation,
+    /// Turns with three models that fail in every way, and hosts that die at any time, under 100,000 seeds
+    Storm,
     /// The libraries for iOS and Android, and those with the sans-IO API alone under their sizes
     Sizes,
     /// The commands of each page where a user begins, in a fresh clone with an empty home
@@ -87,6 +89,7 @@ impl Step {
                 log.say(&installed)
             }
             Self::Simulation => simulation(context, log),
+            Self::Storm => storm(context, log),
             Self::Sizes => targets::prove(context, log).map(drop),
             Self::FirstSteps => first_steps::run(context, log, options),
             Self::Fuzz => tools::fuzz(context, log, options),
@@ -136,6 +139,14 @@ fn simulation(context: &Context, log: &mut Log) -> Proved {
         // One after the other: each takes all processors.
         .args(["simulation", "--", "--nocapture", "--test-threads", "1"])
         .env("STEPWELL_SEEDS", "100000");
+    run_tests(log, &mut tests)
+}
+
+fn storm(context: &Context, log: &mut Log) -> Proved {
+    let mut tests = release(context);
+    tests
+        .args(["-p", "stepwell-core", "--test", "run", "storm"])
+        .env("STEPWELL_STORM", "100000");
     run_tests(log, &mut tests)
 }
 

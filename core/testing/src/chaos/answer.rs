@@ -16,6 +16,9 @@ use stepwell_core::tool::{ToolFailure, ToolResult};
 /// The detail by which a request is answered by a stream with text alone, and the stream ends as it should.
 const GOOD_STREAM: u16 = 4 * 8 + 7;
 
+/// The statuses with which providers refuse.
+const STATUSES: [u16; 8] = [503, 429, 529, 500, 404, 502, 408, 413];
+
 impl Chaos {
     pub(super) fn start() -> Input<'static> {
         let message = Message::user("user-1", "Hello");
@@ -189,7 +192,7 @@ impl Chaos {
                 0 => Input::ConnectionFailed { effect, message },
                 1 => Input::Refused {
                     effect,
-                    refusal: refused(503),
+                    refusal: refused(STATUSES[usize::from(detail / 8) % STATUSES.len()]),
                 },
                 2 if detail % 16 == 2 => Input::Refused {
                     effect,
@@ -316,7 +319,8 @@ fn hook_answer(place: HookPlace, detail: u16, message: String) -> HookAnswer {
 
 /// Returns an answer of these frames that its provider has made in the background, as a whole. It may not be finished.
 fn stored(frames: &[String], detail: u16) -> Vec<u8> {
-    if detail.is_multiple_of(3) {
+    // A host to which nothing happens finds it finished.
+    if detail != GOOD_STREAM && detail.is_multiple_of(3) {
         return json!({"id": "resp_1", "status": "in_progress"})
             .to_string()
             .into_bytes();
@@ -328,7 +332,7 @@ fn stored(frames: &[String], detail: u16) -> Vec<u8> {
     let events = data.filter_map(|(_, data)| serde_json::from_str::<Value>(data).ok());
     let mut whole = events.filter(|event| event["response"]["output"].is_array());
     let answer = match whole.next() {
-        Some(event) if event["type"] != "response.created" => event["response"].clone(),
+        Some(event) if event["response"]["status"] != "in_progress" => event["response"].clone(),
         _ => json!({"id": "resp_1", "status": "failed", "error": {"message": "it was lost"}}),
     };
     answer.to_string().into_bytes()

@@ -292,6 +292,11 @@ impl Chaos {
         self.ensure(!(is_limited && is_over), Invariant::KeepsLimits, || {
             format!("{id} after the cost limit was reached")
         });
+        if request.method == "GET" {
+            return self.ensure(request.body.is_empty(), Invariant::RequestsAreValid, || {
+                format!("{id}: a request about a stored answer has a body")
+            });
+        }
         let endpoint = self.asked().endpoint.clone();
         let dialect = endpoint.dialect;
         let Some(dialect) = stepwell_mock_llm::Dialect::from_name(dialect.name()) else {

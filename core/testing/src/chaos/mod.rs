@@ -22,6 +22,7 @@
 mod action;
 mod answer;
 mod arguments;
+mod bill;
 mod check;
 mod disk;
 mod lives;
@@ -37,6 +38,7 @@ pub use twin::Twin;
 pub use violation::{Invariant, Violation};
 
 use crate::world::ends_effect;
+use bill::Bill;
 use disk::Disk;
 use lives::Screen;
 use log::Log;
@@ -100,6 +102,7 @@ pub struct Chaos {
     /// The calls of tools that are not idempotent, over all lives.
     ran_ever: Vec<CallKey>,
     twins: Twins,
+    bill: Bill,
     /// Whether the run is stored and restored after every input.
     restores: bool,
     journal: Option<JournalWriter>,
@@ -160,6 +163,7 @@ impl Chaos {
             ran: Vec::new(),
             ran_ever: Vec::new(),
             twins: Twins::default(),
+            bill: Bill::default(),
             restores: false,
             journal: None,
             violation: None,
@@ -244,6 +248,13 @@ impl Chaos {
             Output::Effect(_, Effect::RunTool { invocation }) => Some(&**invocation),
             _ => None,
         })
+    }
+
+    /// Returns the tokens of the requests and of the answers that the providers bill, if no host died: the usage that their
+    /// answers reported in the bytes that reached the host.
+    #[must_use]
+    pub fn billed(&self) -> (u64, u64) {
+        self.bill.total()
     }
 
     /// The state of the run, and whether a tool was running, each time that its host died.
@@ -373,6 +384,11 @@ impl Chaos {
         let is_dispose = matches!(input, Input::Dispose);
         let refused =
             refused_call(&input).filter(|_| is_done.is_some_and(|id| self.given.contains_key(&id)));
+        if let Some(effect) = input.effect().filter(|id| self.given.contains_key(id)) {
+            let endpoint = self.asked().endpoint.clone();
+            let is_resumed = self.resumes_after.contains_key(&effect);
+            self.bill.note(&input, &endpoint, is_resumed);
+        }
         self.disk.answered(&input);
         self.disk.turn.note(&self.machine, &input);
         let expected = self

@@ -10,8 +10,8 @@ use stepwell_core::run::RunConfig;
 const FINAL_TOOL: &str = "final_result";
 
 /// The weights of the common replies. Replies with calls weigh more: without them a run is soon over.
-const COMMON: [u8; 20] = [
-    0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 2, 3, 11, 2, 3, 11, 5,
+const COMMON: [u8; 24] = [
+    0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 2, 3, 11, 2, 3, 11, 5, 13, 14, 15, 16,
 ];
 
 /// A scripted model that knows the run's tools.
@@ -65,7 +65,7 @@ impl<'a> Model<'a> {
         if let Some(parts) = self.typed_parts() {
             return parts;
         }
-        match COMMON[usize::from(choice % 20)] {
+        match COMMON[usize::from(choice % 24)] {
             0 | 1 => vec![text("Some text.")],
             2 => vec![text("Let me see."), Part::Call(self.good("c", 0))],
             3 => vec![
@@ -99,6 +99,14 @@ impl<'a> Model<'a> {
                 Part::Call(self.good("d", 2)),
             ],
             11 => vec![Part::Call(self.good("c", 1)), Part::Call(self.good("d", 0))],
+            13 => vec![Part::Error("overloaded".into())],
+            14 => Vec::new(),
+            15 => vec![Part::Reasoning("Hm.".into())],
+            16 => vec![
+                text("Let me see."),
+                Part::Call(self.good("c", 0)),
+                Part::Error("the server had an error".into()),
+            ],
             _ => vec![Part::Raw("<html>".into()), Part::Cut],
         }
     }
