@@ -86,10 +86,10 @@ pub use agent::{Agent, Recovered, RunnerDuties};
 pub use caller::current_caller;
 pub use config::{
     AgUiEncoding, AgUiOptions, BackgroundPolicy, ContextEntry, ContextGuard, ContextPolicy,
-    Credentials, DevicePolicy, EmptyAnswerPolicy, ExtraRules, Fallback, FallbackModel,
-    GenerationSettings, KilledPolicy, LimitPolicy, Limits, LongContextPrice, ModelChoice,
-    ModelPrice, NetworkChangePolicy, OutputMode, OutputType, ReasoningEffort, RepeatLimit,
-    ResponseFormat, Resumption, RetryPolicy, RunConfig, RunIds, TextOptions, Timeouts, ToolChoice,
+    Credentials, DevicePolicy, ExtraRules, Fallback, FallbackModel, GenerationSettings,
+    KilledPolicy, LimitPolicy, Limits, LongContextPrice, ModelChoice, ModelPrice,
+    NetworkChangePolicy, OutputMode, OutputType, ReasoningEffort, RepeatLimit, ResponseFormat,
+    Resumption, Retry, RetryPolicy, RunConfig, RunIds, TextOptions, Timeouts, ToolChoice,
     ToolDefinition, TurnOptions, Verification, WhenBusy, model_price,
 };
 #[cfg(feature = "agent")]

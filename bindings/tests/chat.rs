@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 use stepwell_core::event::{Event as AgUi, Interrupt, Message};
-use stepwell_core::run::{Outcome, RunEvent, ToolCallUpdate, ToolProgress};
+use stepwell_core::run::{ErrorKind, Outcome, RunEvent, ToolCallUpdate, ToolProgress};
 use stepwell_core::session::{self, ViewOptions};
 use stepwell_core::tool::ToolFailure;
 use stepwell_core::transcript::ToolCallStatus;
@@ -42,6 +42,7 @@ fn waits() -> RunEvent {
 fn events() -> Vec<RunEvent> {
     vec![
         RunEvent::Retrying {
+            kind: ErrorKind::Overloaded,
             attempt: 1,
             delay_ms: 500,
             reason: "overloaded".to_owned(),

@@ -120,9 +120,9 @@ pub mod config {
     pub use stepwell_core::dialect::{Endpoint, GenerationSettings, ToolChoice};
     pub use stepwell_core::run::{
         BackgroundPolicy, ContextGuard, ContextMessage, ContextOverflow, ContextPolicy,
-        DevicePolicy, EmptyAnswerPolicy, Fallback, FallbackModel, HopContext, HopModel,
-        LimitPolicy, Limits, ModelChoice, ModelName, NetworkChangePolicy, OfflinePolicy,
-        RepeatLimit, RetryPolicy, RunConfig, TextOptions, Timeouts, TurnOptions,
+        DevicePolicy, Fallback, FallbackModel, HopContext, HopModel, LimitPolicy, Limits,
+        ModelChoice, ModelName, NetworkChangePolicy, OfflinePolicy, RepeatLimit, Retry,
+        RetryPolicy, RunConfig, TextOptions, Timeouts, TurnOptions,
     };
 }
 

@@ -264,12 +264,11 @@ impl Shapes {
 }
 
 /// The variants that an absent enum means: record, field and variant.
-const ABSENT: [(&str, &str, &str); 9] = [
+const ABSENT: [(&str, &str, &str); 8] = [
     ("RunConfig", "run_ids", "Derived"),
     ("RunConfig", "credentials", "Fixed"),
     ("RunConfig", "when_busy", "Fail"),
     ("Limits", "at_limit", "Complete"),
-    ("RetryPolicy", "empty_answer", "Fail"),
     ("ContextGuard", "at_limit", "Fail"),
     ("DevicePolicy", "background", "PauseClocks"),
     ("DevicePolicy", "network_change", "Keep"),

@@ -15,7 +15,7 @@ from scenario_screens import Screens
 
 from stepwell import Limits, StepwellError, Tool, ToolCallUpdate, ToolOutput
 from stepwell.callbacks import AnswerDeclined
-from stepwell.machine import AgUiOptions, AnswerGiven, AnswerTool, AskApproval, AskUser, Authorize, CancelAnswer, ChooseModel, Completed, ContextEntry, ContextGuard, CreateRun, DecodeOutput, DevicePolicy, Effect, Fallback, FallbackModel, GenerationSettings, HookSpec, HookSubject, HookedAnswer, HookedCall, HookedRequest, HookedResult, JsonSchema, OpenStream, OutputType, Outputs, Persist, RepeatLimit, RetryPolicy, RunConfig, RunHook, RunMachine, RunTool, TextMessageContent, TextOptions, Timeouts, TrimContext, TurnOptions
+from stepwell.machine import AgUiOptions, AnswerGiven, AnswerTool, AskApproval, AskUser, Authorize, CancelAnswer, ChooseModel, Completed, ContextEntry, ContextGuard, CreateRun, DecodeOutput, DevicePolicy, Effect, Fallback, FallbackModel, GenerationSettings, HookSpec, HookSubject, HookedAnswer, HookedCall, HookedRequest, HookedResult, JsonSchema, OpenStream, OutputType, Outputs, Persist, RepeatLimit, Retry, RetryPolicy, RunConfig, RunHook, RunMachine, RunTool, TextMessageContent, TextOptions, Timeouts, TrimContext, TurnOptions
 from stepwell.updates import (
     AnswerDropped,
     CallKey,
@@ -99,6 +99,11 @@ def _settings(said: dict[str, Any]) -> GenerationSettings:
     return GenerationSettings(**{**said, "context": context, "response_format": JsonSchema(**form) if form else "text"})
 
 
+def _retry(said: dict[str, Any]) -> Retry:
+    delay = _seconds(said, "first_delay")
+    return Retry(kind=said["kind"], attempts=said.get("attempts"), **delay)
+
+
 def config(said: dict[str, Any]) -> RunConfig:
     """The configuration of a scenario."""
     plain = ("provider", "model", "api", "base_url", "key", "instructions", "persist_attempts", "partial_arguments")
@@ -106,6 +111,7 @@ def config(said: dict[str, Any]) -> RunConfig:
     retry = dict(said.get("retry", {}))
     device = dict(said.get("device", {}))
     delays = _seconds(retry, "first_delay", "max_delay", "max_retry_after")
+    rows = [_retry(dict(row)) for row in retry.pop("by_kind", [])]
     offline = _seconds(device, "offline")
     form = said.get("output")
     output = OutputType(**form) if form else None
@@ -119,7 +125,7 @@ def config(said: dict[str, Any]) -> RunConfig:
         settings=_settings(said.get("settings", {})),
         limits=_limits(said.get("limits", {})),
         fallback=_fallback(said.get("fallback", {})),
-        retry=RetryPolicy(**{name: retry[name] for name in retry if not name.endswith("_ms")}, **delays),  # type: ignore[arg-type]
+        retry=RetryPolicy(**{name: retry[name] for name in retry if not name.endswith("_ms")}, **delays, by_kind=rows),  # type: ignore[arg-type]
         timeouts=Timeouts(**_seconds(said.get("timeouts", {}), "silence", "tool", "turn", "approval", "deferred", "credentials", "closing")),
         device=DevicePolicy(**{name: device[name] for name in device if name != "offline_ms"}, **offline),  # type: ignore[arg-type]
         text=TextOptions(**said.get("text", {})),
@@ -257,7 +263,7 @@ def _event(event: Event) -> tuple[str, str | None, str]:
                 said = f": {result.content}"
             return kind, None, f"{_key(event.call)} {event.status.value}{said}"
         case Retrying():
-            return kind, None, f"{event.attempt} in {round(event.delay * 1000)} ms, {event.reason}"
+            return kind, None, f"{event.attempt} in {round(event.delay * 1000)} ms, {_snake(event.kind.value)}: {event.reason}"
         case Interrupted():
             return kind, None, " ".join(asked.id for asked in event.interrupts)
         case PendingUpdate():

@@ -198,7 +198,6 @@ def test_what_is_left_out_is_as_in_the_library(ours: type) -> None:
     default: Any = getattr(_ffi, ours.__name__)()
     said: dict[str, Any] = {
         "at_limit": _ffi.ContextPolicy.FAIL if ours is ContextGuard else _ffi.LimitPolicy.COMPLETE,
-        "empty_answer": _ffi.EmptyAnswerPolicy.FAIL,
         "background": _ffi.BackgroundPolicy.PAUSE_CLOCKS,
         "network_change": _ffi.NetworkChangePolicy.KEEP,
         "killed": _ffi.KilledPolicy.CONTINUE,

@@ -23,7 +23,8 @@ pub struct Fallback {
     #[uniffi(default)]
     pub models: Vec<FallbackModel>,
     /// The kinds of failure after which another model is asked. If there are none, they are an overloaded model, a used-up
-    /// rate limit, an error of the server or the connection, and a timeout. `OutputInvalid` includes empty answers.
+    /// rate limit, an error of the server or the connection, and a timeout. `OutputInvalid` includes empty answers
+    /// and calls that cannot be read.
     #[uniffi(default)]
     pub after: Vec<ErrorKind>,
     /// Whether another model is asked even if the user has seen a part of the answer. The part stays, marked as cut, and the

@@ -1,5 +1,6 @@
 use super::price::dollars;
 use crate::error::StepwellError;
+use crate::outcome::ErrorKind;
 use crate::time::Duration;
 use serde::Deserialize;
 use stepwell_core::pipeline::AnswerLimits;
@@ -74,10 +75,14 @@ mirror! {
         Complete,
     }
 
-    /// When a failed request is retried. A request may be retried if it failed before it brought anything to show: it
-    /// was refused with a status or with an error in the stream, it had no connection or a broken one, or its answer
-    /// was empty. Where the server can resume a stream (`RunConfig.resumption`), a stream that broke later is retried
-    /// too.
+    /// When the model is asked again after a failure: one table by kind of failure, for an error by its status or in the
+    /// stream, a connection that fails or breaks, a silent model, an empty answer and a call that cannot be read. By default
+    /// a hop is retried after a rate limit, an overloaded model, an error of the server or the connection, and a timeout, up
+    /// to `attempts` times, the first included; after an answer that is empty or cannot be read up to three times. A row of
+    /// `by_kind` changes that for a kind, or adds one.
+    ///
+    /// A request is sent again only while nothing of its answer was shown, or where the server can resume the stream
+    /// (`RunConfig.resumption`). All attempts of a hop together are at most as many as the largest number of the table.
     #[derive(Clone, Debug, PartialEq, Deserialize, uniffi::Record)]
     #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
     #[mirror(stepwell_core::run::RetryPolicy, both, default)]
@@ -95,16 +100,26 @@ mirror! {
         /// Makes the jitter differ between apps. Equal seeds give equal pauses.
         #[uniffi(default = 0)]
         seed,
-        /// What happens when the model ends without text, a tool call or media; the turn fails if absent.
-        empty_answer?,
+        /// The kinds of failure that have other numbers. If a kind has two rows, the last one counts.
+        #[uniffi(default)]
+        by_kind,
+        /// Whether an answer without text, a tool call or media is a success, for apps in which a tool is the answer.
+        /// Otherwise it is retried as `OutputInvalid`, and then ends the turn as incomplete, with the reason `empty`.
+        #[uniffi(default = false)]
+        accept_empty,
     }
 
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, uniffi::Enum)]
-    #[serde(rename_all = "snake_case")]
-    #[mirror(stepwell_core::run::EmptyAnswerPolicy, both)]
-    pub enum EmptyAnswerPolicy {
-        /// The turn ends as incomplete, with the reason `empty`.
-        Fail,
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, uniffi::Record)]
+    #[serde(rename_all = "camelCase", deny_unknown_fields)]
+    #[mirror(stepwell_core::run::Retry, both)]
+    pub struct Retry {
+        kind,
+        /// The most attempts for one hop, the first included: 1 for no retry; the policy's if absent.
+        #[uniffi(default = None)]
+        attempts,
+        /// The pause after the first failure of this kind; the policy's if absent.
+        #[uniffi(default = None)]
+        first_delay,
     }
 
     /// How long each step may take. A time that is left out has its default; none means no limit.

@@ -14,7 +14,7 @@ pub use ag_ui::{AgUiEncoding, AgUiOptions, ContextEntry, ExtraRules, Verificatio
 pub use context::{ContextGuard, ContextPolicy, TextOptions};
 pub use device::{BackgroundPolicy, DevicePolicy, KilledPolicy, NetworkChangePolicy};
 pub use fallback::{Fallback, FallbackModel, ModelChoice};
-pub use limits::{EmptyAnswerPolicy, LimitPolicy, Limits, RepeatLimit, RetryPolicy, Timeouts};
+pub use limits::{LimitPolicy, Limits, RepeatLimit, Retry, RetryPolicy, Timeouts};
 pub use output::{OutputMode, OutputType};
 pub use price::{LongContextPrice, ModelPrice, model_price};
 pub use tool_definition::ToolDefinition;

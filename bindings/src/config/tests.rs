@@ -38,7 +38,8 @@ pub(crate) fn retry() -> RetryPolicy {
         max_retry_after: millis(120_000),
         jitter: 0.2,
         seed: 0,
-        empty_answer: None,
+        by_kind: Vec::new(),
+        accept_empty: false,
     }
 }
 

@@ -19,7 +19,7 @@ const compact = (value: unknown): string => (typeof value === "string" ? value :
 const key = (call: CallKey): string => `${call.hop}:${call.index}`;
 
 /** The values of a configuration that are names, and so are spelled differently here. */
-const WORDS = new Set(["resumption", "atLimit", "background", "emptyAnswer", "encoding", "moments", "after", "choice"]);
+const WORDS = new Set(["resumption", "atLimit", "background", "kind", "encoding", "moments", "after", "choice"]);
 
 /** Values that are kept unchanged: schemas, and the provider's own words. */
 const VERBATIM = new Set(["parameters", "schema", "extra"]);
@@ -108,7 +108,7 @@ function eventLine(event: RunEvent): Line {
     case "toolCallUpdate":
       return said(`${key(event.call)} ${snake(event.status)}${resultText(event.result)}`);
     case "retrying":
-      return said(`${event.attempt} in ${event.delayMs} ms, ${event.reason}`);
+      return said(`${event.attempt} in ${event.delayMs} ms, ${snake(event.kind)}: ${event.reason}`);
     case "pending":
       return said(event.pending.map(({ id }) => id).join(" "));
     case "interrupted":

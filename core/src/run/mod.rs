@@ -42,15 +42,16 @@ pub use protocol::ticket;
 pub use protocol::{
     AnswerText, Attached, Authorization, BackgroundPolicy, Block, BlockContent, CORRECTION, CUT,
     ContextGuard, ContextMessage, ContextOverflow, ContextPolicy, Credentials, Deadline, Decision,
-    DevicePolicy, Durability, EdgeRow, Effect, EffectId, EffectStage, EmptyAnswerPolicy, ErrorKind,
-    Failure, Fallback, FallbackError, FallbackModel, HookAnswer, HookMoment, HookPlace, HookSpec,
-    HookSubject, HookedAnswer, HookedRequest, HookedResult, HopContext, HopModel, Incomplete,
-    Input, KilledPolicy, LimitPolicy, Limits, Misuse, ModelChoice, ModelName, NetworkChangePolicy,
+    DevicePolicy, Durability, EdgeRow, Effect, EffectId, EffectStage, ErrorKind, Failure, Fallback,
+    FallbackError, FallbackModel, HookAnswer, HookMoment, HookPlace, HookSpec, HookSubject,
+    HookedAnswer, HookedRequest, HookedResult, HopContext, HopModel, Incomplete, Input,
+    KilledPolicy, LimitPolicy, Limits, Misuse, ModelChoice, ModelName, NetworkChangePolicy,
     OfflinePolicy, Outcome, Output, ParseEffectIdError, PartialArgumentsUpdate,
     PartialOutputUpdate, PartialTooLarge, Pending, PendingKind, Problem, Question, QuestionError,
-    REFUSED, Refusal, RepeatLimit, ResumeError, RetryPolicy, RunConfig, RunEvent, RunIds, Start,
-    StateKind, SteeringRefusal, TextOptions, Timeouts, TimerKey, ToolCallUpdate, ToolInvocation,
-    ToolPartialResult, ToolProgress, TurnLimit, TurnOptions, TurnStatus, UserAnswer, cut_messages,
+    REFUSED, Refusal, RepeatLimit, ResumeError, Retry, RetryPolicy, RunConfig, RunEvent, RunIds,
+    Start, StateKind, SteeringRefusal, TextOptions, Timeouts, TimerKey, ToolCallUpdate,
+    ToolInvocation, ToolPartialResult, ToolProgress, TurnLimit, TurnOptions, TurnStatus,
+    UserAnswer, cut_messages,
 };
 pub(crate) use protocol::{NEARLY_FULL, PendingCall, is_correction, is_cut};
 pub use states::active::Active;

@@ -410,7 +410,9 @@ fn a_cancel_before_the_turn_began_stores_nothing() {
 
 #[test]
 fn a_turn_without_a_word_is_closed_all_the_same() {
-    let world = stored(Dialect::OpenAiChat, |_| {}).streams([]).turn();
+    let world = stored(Dialect::OpenAiChat, |config| config.retry.attempts = 1)
+        .streams([])
+        .turn();
     assert_eq!(world.store.status, Some(TurnStatus::Complete));
     assert!(world.store.blocks.is_empty());
 }

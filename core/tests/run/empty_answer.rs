@@ -3,7 +3,7 @@
 use crate::world::{Reply, ToolReply, World, offer};
 use stepwell_core::dialect::Dialect;
 use stepwell_core::provider;
-use stepwell_core::run::{EmptyAnswerPolicy, ErrorKind, Incomplete, Outcome, RunConfig};
+use stepwell_core::run::{ErrorKind, Incomplete, Outcome, Refusal, Retry, RunConfig, RunEvent};
 use stepwell_core::tool::Tool;
 use stepwell_testing::reply::{call, text};
 
@@ -104,6 +104,21 @@ const EMPTY: Outcome = Outcome::Incomplete {
     reason: Incomplete::Empty,
 };
 
+/// Lets the model be asked this often for an answer that is not empty.
+fn asked(config: &mut RunConfig, attempts: u32) {
+    let row = Retry::after(ErrorKind::OutputInvalid).attempts(attempts);
+    config.retry = config.retry.clone().with(row);
+}
+
+/// A request that the provider refuses for now.
+fn failing() -> Reply {
+    Reply::Refused(Refusal {
+        status: 503,
+        retry_after: None,
+        body: Vec::new(),
+    })
+}
+
 fn nothing() -> Reply {
     Reply::Complete(Vec::new())
 }
@@ -111,7 +126,7 @@ fn nothing() -> Reply {
 #[test]
 fn an_empty_answer_is_no_success_in_any_dialect() {
     for (provider, media_type, body) in empty_bodies() {
-        let world = world(provider, |_| {})
+        let world = world(provider, |config| asked(config, 1))
             .reply(Reply::Body(Some(media_type), body.clone().into_bytes()))
             .turn();
         assert_eq!(*world.outcome(), EMPTY, "{provider}: {body}");
@@ -126,7 +141,7 @@ fn an_empty_answer_is_no_success_in_any_dialect() {
 fn accepts_an_empty_answer_if_the_app_says_so() {
     for (provider, media_type, body) in empty_bodies() {
         let world = world(provider, |config| {
-            config.retry.empty_answer = EmptyAnswerPolicy::Accept;
+            config.retry.accept_empty = true;
         })
         .reply(Reply::Body(Some(media_type), body.into_bytes()))
         .turn();
@@ -140,7 +155,7 @@ fn asks_once_more_with_a_note_that_no_history_keeps() {
     for (provider, media_type, body) in empty_bodies() {
         let empty = || Reply::Body(Some(media_type), body.clone().into_bytes());
         let world = world(provider, |config| {
-            config.retry.empty_answer = EmptyAnswerPolicy::AskAgain;
+            asked(config, 2);
         })
         .reply(empty())
         .reply(empty())
@@ -159,7 +174,7 @@ fn asks_once_more_with_a_note_that_no_history_keeps() {
 #[test]
 fn asking_once_more_may_help_and_leaves_the_note_behind() {
     let world = crate::world::with(Dialect::OpenAiChat, |config| {
-        config.retry.empty_answer = EmptyAnswerPolicy::AskAgain;
+        asked(config, 2);
         offer(config, Tool::new("clock", "The time."));
     })
     .tool("clock", |_| ToolReply::text("noon"))
@@ -173,25 +188,55 @@ fn asking_once_more_may_help_and_leaves_the_note_behind() {
     assert!(!requests[2].to_string().contains("was empty"));
 }
 
+/// Each of the hops that ask for one answer is a try of the same count, and the app sees each.
 #[test]
-fn asks_once_in_a_turn_not_once_in_a_hop() {
+fn hops_that_ask_again_share_the_attempts_of_one_answer() {
     let world = crate::world::with(Dialect::OpenAiChat, |config| {
-        config.retry.empty_answer = EmptyAnswerPolicy::AskAgain;
         offer(config, Tool::new("clock", "The time."));
     })
     .tool("clock", |_| ToolReply::text("noon"))
     .reply(nothing())
+    .reply(nothing())
     .streams([call("c", "clock", "{}")])
+    .reply(nothing())
+    .reply(nothing())
     .reply(nothing())
     .turn();
     assert_eq!(*world.outcome(), EMPTY);
-    assert_eq!(world.seen.requests().len(), 3);
+    assert_eq!(
+        world.seen.requests().len(),
+        6,
+        "three times for each answer"
+    );
+    let tries = world.seen.events().filter_map(|event| match event {
+        RunEvent::Retrying {
+            kind,
+            attempt,
+            delay_ms,
+            ..
+        } => Some((*kind, *attempt, *delay_ms)),
+        _ => None,
+    });
+    let kind = ErrorKind::OutputInvalid;
+    assert!(tries.eq([(kind, 1, 0), (kind, 2, 0), (kind, 1, 0), (kind, 2, 0)]));
+}
+
+/// A request that failed is a try of the answer, too: all attempts together are bounded.
+#[test]
+fn empty_answers_and_refused_requests_are_counted_together() {
+    let world = crate::world::with(Dialect::OpenAiChat, |_| {})
+        .reply(failing())
+        .reply(nothing())
+        .reply(failing())
+        .reply(nothing())
+        .turn();
+    assert_eq!(*world.outcome(), EMPTY);
+    assert_eq!(world.seen.requests().len(), 4);
 }
 
 #[test]
 fn does_not_ask_once_more_beyond_the_budget() {
     let world = crate::world::with(Dialect::OpenAiChat, |config| {
-        config.retry.empty_answer = EmptyAnswerPolicy::AskAgain;
         config.limits.max_tokens = Some(0);
     })
     .reply(nothing())

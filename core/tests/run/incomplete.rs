@@ -209,7 +209,7 @@ fn an_answer_that_ends_with_an_error_for_its_reason_has_failed() {
             "gemini",
             gemini("MALFORMED_FUNCTION_CALL"),
             "MALFORMED_FUNCTION_CALL",
-            ErrorKind::ServerError,
+            ErrorKind::OutputInvalid,
         ),
         ("gemini", gemini("OTHER"), "OTHER", ErrorKind::ServerError),
         (

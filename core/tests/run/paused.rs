@@ -79,7 +79,10 @@ fn it_is_sent_back_as_it_came_and_goes_on() {
     // The user's next question finds it as one answer.
     let whole = [&first[..], &second[..]].concat();
     let history = world.machine.transcript().clone();
-    let mut next = self::world(|_| {}, [answer(&[said("Yes.")], "end_turn")]);
+    let mut next = self::world(
+        |config| config.retry.attempts = 1,
+        [answer(&[said("Yes.")], "end_turn")],
+    );
     next.machine = RunMachine::new(next.config.clone(), "thread".into(), history);
     let next = next.turn();
     assert_eq!(self::turns(&next)[0][1]["content"], json!(whole));

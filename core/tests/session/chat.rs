@@ -115,6 +115,7 @@ fn the_status_follows_the_turn() {
 fn the_connection_says_why_and_until_when_it_waits() {
     let mut chat = begun();
     let retrying = RunEvent::Retrying {
+        kind: ErrorKind::Overloaded,
         attempt: 2,
         delay_ms: 500,
         reason: "overloaded".to_owned(),

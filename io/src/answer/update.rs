@@ -68,11 +68,13 @@ pub enum Update {
         /// The questions.
         interrupts: Vec<Interrupt>,
     },
-    /// A request failed, and is sent again.
+    /// A request failed, or its answer was empty or could not be read, and the model is asked again.
     Retrying {
+        /// The kind of failure.
+        kind: ErrorKind,
         /// The number of the next attempt, from 1.
         attempt: u32,
-        /// The wait before it, in milliseconds.
+        /// The wait before it, in milliseconds; 0 if it is asked at once.
         delay_ms: u64,
         /// The reason.
         reason: String,
@@ -186,10 +188,12 @@ impl Update {
             RunEvent::Pending { pending } => Self::Pending { pending },
             RunEvent::Interrupted { interrupts } => Self::Interrupted { interrupts },
             RunEvent::Retrying {
+                kind,
                 attempt,
                 delay_ms,
                 reason,
             } => Self::Retrying {
+                kind,
                 attempt,
                 delay_ms,
                 reason,

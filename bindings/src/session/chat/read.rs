@@ -5,7 +5,9 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use stepwell_core::event::{Event, Interrupt, Message, MessageContent};
-use stepwell_core::run::{Pending, RunEvent, ToolCallUpdate, ToolPartialResult, ToolProgress};
+use stepwell_core::run::{
+    ErrorKind, Pending, RunEvent, ToolCallUpdate, ToolPartialResult, ToolProgress,
+};
 use stepwell_core::tool::{ToolFailure, ToolOutput};
 use stepwell_core::{CallKey, MessageId, RunId, ToolCallId};
 
@@ -29,6 +31,7 @@ enum TurnEvent {
         result: Option<CallResult>,
     },
     Retrying {
+        kind: ErrorKind,
         attempt: u32,
         delay_ms: u64,
         reason: String,
@@ -130,10 +133,12 @@ impl TurnEvent {
                 result: result.map(CallResult::into_core).transpose()?,
             }),
             Self::Retrying {
+                kind,
                 attempt,
                 delay_ms,
                 reason,
             } => RunEvent::Retrying {
+                kind,
                 attempt,
                 delay_ms,
                 reason,

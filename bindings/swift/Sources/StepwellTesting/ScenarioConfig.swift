@@ -42,15 +42,17 @@ func config(_ said: Fields) throws -> RunConfig {
     )
 }
 
+private func errorKind(_ name: String) -> ErrorKind? {
+    [
+        "overloaded": ErrorKind.overloaded, "rate_limit": .rateLimit, "server_error": .serverError,
+        "connection": .connection, "timeout": .timeout, "output_invalid": .outputInvalid,
+    ][name]
+}
+
 private func fallback(_ said: Fields) throws -> Fallback {
     Fallback(
         models: try said.list("models").map { try fallbackModel($0 as? Fields ?? [:]) },
-        after: said.list("after").compactMap { $0 as? String }.compactMap {
-            [
-                "overloaded": ErrorKind.overloaded, "rate_limit": .rateLimit, "server_error": .serverError,
-                "connection": .connection, "timeout": .timeout,
-            ][$0]
-        },
+        after: said.list("after").compactMap { $0 as? String }.compactMap(errorKind),
         afterText: said.flag("after_text"),
         rest: said.time("rest_ms", nil),
         choice: said.text("choice").flatMap { ["in_order": ModelChoice.inOrder, "host": .host][$0] }
@@ -160,10 +162,15 @@ private func retry(_ said: Fields) -> RetryPolicy {
         maxRetryAfter: said.time("max_retry_after_ms", nil) ?? standard.maxRetryAfter,
         jitter: said.double("jitter") ?? standard.jitter,
         seed: said.number("seed") ?? standard.seed,
-        emptyAnswer: said.text("empty_answer").flatMap {
-            ["fail": EmptyAnswerPolicy.fail, "accept": .accept, "ask_again": .askAgain][$0]
-        }
+        byKind: said.list("by_kind").compactMap { retryAfter($0 as? Fields ?? [:]) },
+        acceptEmpty: said.flag("accept_empty", default: standard.acceptEmpty)
     )
+}
+
+private func retryAfter(_ said: Fields) -> Retry? {
+    errorKind(said.text("kind") ?? "").map {
+        Retry(kind: $0, attempts: said.small("attempts"), firstDelay: said.time("first_delay_ms", nil))
+    }
 }
 
 private func timeouts(_ said: Fields) -> Timeouts {

@@ -59,7 +59,8 @@ private func line(_ event: Event) -> Line {
             case nil: ""
             }
         return said("\(it.call.hop):\(it.call.index) \(name(it.status))\(what)")
-    case .retrying(let it): return said("\(it.attempt) in \(milliseconds(it.delay)) ms, \(it.reason)")
+    case .retrying(let it):
+        return said("\(it.attempt) in \(milliseconds(it.delay)) ms, \(name(it.kind)): \(it.reason)")
     case .pending(let it): return said(it.pending.map(\.id).joined(separator: " "))
     case .interrupted(let it): return said(it.interrupts.map(\.id).joined(separator: " "))
     case .answerDropped(let it): return said(it.effect)

@@ -5,13 +5,13 @@ use serde_json::Value;
 
 /// The fields whose names stay: of the configuration, the history, the messages and the inputs.
 const FIELDS: &str = "
-    activityType after after_answer after_text after_tool ag_ui answer answer_stored approval approve arguments ask at_limit attempt
+    accept_empty activityType after after_answer after_text after_tool ag_ui answer answer_stored approval approve arguments ask at_limit attempt
     attempts audio authorization authorize authorized background base_url before_request before_tool blocks body
-    break_after_tools brought bytes cache_marks cache_prompt cachedInputTokens cacheWriteInputTokens call call_id
+    break_after_tools brought by_kind bytes cache_marks cache_prompt cachedInputTokens cacheWriteInputTokens call call_id
     calls cancel cancel_call change_arguments change_request change_result choice choices choose_model closing config
     connection_failed content content_type context context_guard context_not_trimmed context_trimmed
     continue_after_tools cost create_run credentials decided decision declined decoded_by_host deferred definition
-    denied description device dialect documents drop_blank durability edited effect effort empty_answer encoding
+    denied description device dialect documents drop_blank durability edited effect effort encoding
     encryptedValue ended endpoint Err error event extra extra_rules fail failed failure fallback first_delay
     forwardedProps fraction frames from function given go_on granted headers history hook hook_answered hooks hop id
     idempotent images index input inputTokens instructions interruptId is_before_1_0 is_error jitter keep
@@ -34,14 +34,14 @@ const FIELDS: &str = "
 /// The fields with the kind of something, of which the values in [`WORDS`] stay.
 const TAGS: &str = "
     activityType after answer at_limit background choice config credentials decision dialect durability effort
-    empty_answer encoding extra_rules killed kind mode moments network_change offline outcome reasoning refusals
+    encoding extra_rules killed kind mode moments network_change offline outcome reasoning refusals
     response_format resumption role run_ids status stop_reason tool_choice type verification
 ";
 
 /// The values that stay in the fields of [`TAGS`].
 const WORDS: &str = "
     accept activity after_answer after_tool ag-ui anthropic application/json application/vnd.ag-ui.event+proto
-    application/x-ndjson ask_again assistant audio audio/mpeg audio/wav authentication auto background before_request before_tool
+    application/x-ndjson assistant audio audio/mpeg audio/wav authentication auto background before_request before_tool
     blocks busy cancel cancelled cohere complete connection content contentFilter contextTooLong continue data denied
     derived details developer document error fail file fixed function gemini go_on granted high host image image/gif
     image/jpeg image/png image/webp in_order interrupt invalidRequest invalidResponse json json-first keep

@@ -3,8 +3,6 @@ use serde::{Deserialize, Serialize};
 /// A turn's state with regard to answers without text, a call or media.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct EmptyAnswer {
-    /// The model was asked again in this turn; there is no second time.
-    was_asked_again: bool,
     /// The next hop asks again.
     #[serde(skip)]
     is_asked_next: bool,
@@ -21,11 +19,9 @@ impl EmptyAnswer {
         self.is_noted = std::mem::take(&mut self.is_asked_next);
     }
 
-    /// Lets the next hop ask again. Returns false if that has happened before in this turn.
-    pub(crate) fn ask_again(&mut self) -> bool {
-        self.is_asked_next = !self.was_asked_again;
-        self.was_asked_again = true;
-        self.is_asked_next
+    /// Lets the next hop ask again.
+    pub(crate) fn ask_again(&mut self) {
+        self.is_asked_next = true;
     }
 
     /// Returns whether the hop's request tells the model that its answer was empty.
@@ -39,14 +35,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn asks_once_in_a_turn() {
+    fn the_note_is_for_one_hop() {
         let mut empty = EmptyAnswer::default();
         assert!(empty.is_untouched());
-        assert!(empty.ask_again());
+        empty.ask_again();
         empty.begin_hop();
         assert!(empty.is_noted());
-        assert!(!empty.ask_again());
         empty.begin_hop();
-        assert!(!empty.is_noted() && !empty.is_untouched());
+        assert!(empty.is_untouched());
     }
 }

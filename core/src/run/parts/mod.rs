@@ -21,6 +21,7 @@ mod route;
 mod setup;
 mod steering;
 mod text_layer;
+mod tries;
 mod typed_answer;
 
 pub(super) use access::Access;
@@ -42,4 +43,5 @@ pub(super) use recorder::{Recorder, StreamNotes};
 pub(super) use route::Route;
 pub(super) use setup::Setup;
 pub(super) use steering::Steering;
+pub(super) use tries::Tries;
 pub(super) use typed_answer::TypedAnswer;

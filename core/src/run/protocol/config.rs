@@ -3,10 +3,10 @@ use super::credentials::Credentials;
 use super::device::DevicePolicy;
 use super::fallback::Fallback;
 use super::hook::HookSpec;
+use super::retry::RetryPolicy;
 use super::text_options::TextOptions;
 use crate::Usd;
 use crate::dialect::{Dialect, Endpoint, GenerationSettings, Quirks};
-use crate::hash::fnv1a;
 use crate::pipeline::AnswerLimits;
 use crate::provider::UnknownPrice;
 use crate::tool::{OutputType, ToolRegistry};
@@ -131,23 +131,6 @@ impl RunConfig {
     }
 }
 
-/// The policy for an answer without text, a tool call or media. Reasoning alone is no answer. The run of an AG-UI agent never
-/// counts as empty, since the agent may do its work by state or events.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
-#[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
-pub enum EmptyAnswerPolicy {
-    /// The turn ends as [`Incomplete::Empty`](crate::run::Incomplete::Empty), which is not a success.
-    #[default]
-    Fail,
-    /// The turn is a success, for apps in which a tool is the answer.
-    Accept,
-    /// The model is asked again in the same turn, with a note that its answer was empty; no history keeps the note. A
-    /// second empty answer ends the turn as `Fail` does.
-    AskAgain,
-}
-
 /// The limits of a turn; `None` is no limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -238,62 +221,6 @@ pub enum LimitPolicy {
     Complete,
     /// The model gets one last hop without tools, to sum up.
     SumUp,
-}
-
-/// The policy for retries. A request is retried if it failed before anything was shown: it was refused with a status or with
-/// an error in the stream, it got no connection, or the connection broke. A stream that broke later is retried if the backend
-/// can resume it ([`Quirks::resumption`]).
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-#[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
-pub struct RetryPolicy {
-    /// The maximum number of attempts for one hop, the first included.
-    pub attempts: u32,
-    /// The pause after the first failure; it doubles with each further failure.
-    pub first_delay: Duration,
-    /// The longest pause.
-    pub max_delay: Duration,
-    /// The longest `Retry-After` that the run waits for; the run fails if the provider asks for more.
-    pub max_retry_after: Duration,
-    /// The share by which a pause may be shorter or longer: 0.2 is a fifth.
-    pub jitter: f64,
-    /// The seed of the jitter, so that hosts differ. Equal seeds give equal pauses.
-    pub seed: u64,
-    /// The policy for an answer without text, a tool call or media.
-    pub empty_answer: EmptyAnswerPolicy,
-}
-
-impl Default for RetryPolicy {
-    fn default() -> Self {
-        Self {
-            attempts: 4,
-            first_delay: Duration::from_millis(500),
-            max_delay: Duration::from_secs(8),
-            max_retry_after: Duration::from_secs(120),
-            jitter: 0.2,
-            seed: 0,
-            empty_answer: EmptyAnswerPolicy::default(),
-        }
-    }
-}
-
-impl RetryPolicy {
-    /// Returns the pause before the attempt with the number `attempt` (1 is the second attempt) of `hop`.
-    pub(in crate::run) fn delay(&self, turn: &str, hop: u32, attempt: u32) -> Duration {
-        let doubled = self
-            .first_delay
-            .saturating_mul(1 << attempt.saturating_sub(1).min(20));
-        let pause = doubled.min(self.max_delay).as_secs_f64();
-        let mut state =
-            self.seed ^ fnv1a(turn.as_bytes()) ^ (u64::from(hop) << 32) ^ u64::from(attempt);
-        // SplitMix64: one step is enough to spread the bits.
-        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        state = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        state = (state ^ (state >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        let unit = f64::from(u32::try_from(state >> 32).unwrap_or(0)) / f64::from(u32::MAX);
-        let factor = 1.0 + self.jitter.clamp(0.0, 1.0) * (2.0 * unit - 1.0);
-        Duration::try_from_secs_f64(pause * factor).unwrap_or(self.max_delay)
-    }
 }
 
 /// The timeouts of a run; `None` is no timeout.

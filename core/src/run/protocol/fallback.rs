@@ -20,7 +20,8 @@ pub struct Fallback {
     /// The other models, in the order in which they are asked.
     pub models: Vec<FallbackModel>,
     /// The kinds of failure after which another model is asked. By default the model is overloaded, its rate limit is used up,
-    /// its server has failed or cannot be reached, or it took too long. [`ErrorKind::OutputInvalid`] includes empty answers.
+    /// its server has failed or cannot be reached, or it took too long. [`ErrorKind::OutputInvalid`] includes empty answers
+    /// and calls that cannot be read.
     pub after: Vec<ErrorKind>,
     /// Whether another model is asked even if the user has seen a part of the answer. The part stays, marked as
     /// [cut](crate::run::CUT), and the other model answers in a message of its own. False by default: the turn fails.

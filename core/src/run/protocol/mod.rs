@@ -24,6 +24,7 @@ mod problem;
 mod progress;
 mod question;
 mod refused;
+mod retry;
 mod state_kind;
 mod text_options;
 pub mod ticket;
@@ -33,10 +34,7 @@ mod turn_options;
 pub use answer_text::AnswerText;
 pub use block::{Attached, Block, BlockContent, TurnStatus};
 pub use call::{Decision, ToolInvocation};
-pub use config::{
-    Durability, EmptyAnswerPolicy, LimitPolicy, Limits, RepeatLimit, RetryPolicy, RunConfig,
-    RunIds, Timeouts,
-};
+pub use config::{Durability, LimitPolicy, Limits, RepeatLimit, RunConfig, RunIds, Timeouts};
 pub(crate) use context::NEARLY_FULL;
 pub use context::{ContextGuard, ContextMessage, ContextOverflow, ContextPolicy};
 pub use correction::CORRECTION;
@@ -76,6 +74,8 @@ pub use progress::{PartialTooLarge, ToolPartialResult, ToolProgress};
 pub use question::{Question, QuestionError, UserAnswer};
 pub use refused::REFUSED;
 pub(super) use refused::{mark_as_refused, without_refused};
+pub(super) use retry::FailedTry;
+pub use retry::{Retry, RetryPolicy};
 pub use state_kind::{EdgeRow, StateKind};
 pub use text_options::TextOptions;
 pub use timer_key::TimerKey;

@@ -2,6 +2,7 @@ use super::answer_text::AnswerText;
 use super::block::TurnStatus;
 use super::hook::HookMoment;
 use super::limit::TurnLimit;
+use super::problem::ErrorKind;
 use crate::dialect::{ApiError, ApiErrorKind, DecodeError, wait_in_words};
 use crate::pipeline::StreamError;
 use crate::transcript::RunFailure;
@@ -70,8 +71,8 @@ pub enum Incomplete {
     /// The agent or the provider reached a limit of its own.
     #[error("the agent, or the provider, stopped the answer at a limit of its own")]
     Limit,
-    /// The model ended without text, a tool call or media; see
-    /// [`EmptyAnswerPolicy`](crate::run::EmptyAnswerPolicy).
+    /// The model ended without text, a tool call or media, as often as it was asked; see
+    /// [`RetryPolicy::accept_empty`](crate::run::RetryPolicy::accept_empty).
     #[error("the answer is empty: it has no text, no tool call and no media")]
     Empty,
 }
@@ -348,6 +349,15 @@ impl Failure {
                 error.retry_after.or_else(|| wait_in_words(&error.message))
             }
             _ => None,
+        }
+    }
+
+    /// Returns the kind of failure as which the [table of retries](crate::run::RetryPolicy) counts this one. `None` if the
+    /// stream reported a failure that says nothing of its kind: an agent that failed may have done a part of its work.
+    pub(in crate::run) fn retried_as(&self) -> Option<ErrorKind> {
+        match self {
+            Self::Reported { kind: None, .. } => None,
+            _ => Some(self.problem()),
         }
     }
 

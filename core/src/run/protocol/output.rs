@@ -75,11 +75,15 @@ pub enum RunEvent {
     /// [`RunConfig::partial_arguments`](crate::run::RunConfig::partial_arguments). Adjacent updates of one call are joined, as
     /// deltas are.
     PartialArguments(PartialArgumentsUpdate),
-    /// A request failed, and the run retries it.
+    /// A request failed, or its answer was empty or could not be read, and the model is asked again: see
+    /// [`RetryPolicy`](crate::run::RetryPolicy).
     Retrying {
+        /// The kind of failure. An event that an earlier version stored has none, and counts as the server's error.
+        #[serde(default = "ErrorKind::of_old_retry")]
+        kind: ErrorKind,
         /// The number of the next attempt, from 1.
         attempt: u32,
-        /// The wait before it, in milliseconds.
+        /// The wait before it, in milliseconds; 0 if the next hop asks at once.
         delay_ms: u64,
         /// The reason.
         reason: String,

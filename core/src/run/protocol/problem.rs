@@ -76,7 +76,7 @@ kinds! {
     Refused: "ask in other words"
     /// The provider's filter stopped the request or the answer.
     ContentFilter: "ask in other words"
-    /// The answer is empty, or is not of the type that was asked for.
+    /// The answer is empty, is not of the type that was asked for, or has calls that cannot be read.
     OutputInvalid: "make the type simpler, allow more retries, or ask another model"
     /// A limit was reached: the turn's, the agent's own, or the model's limit of tokens, which cut the answer off.
     LimitReached: "raise the limit, or send another message to continue"
@@ -100,6 +100,13 @@ kinds! {
     Cancelled: "send the message again if that was not meant"
     /// The program uses the library in a way that cannot work.
     Misuse: "change the program as the message says"
+}
+
+impl ErrorKind {
+    /// The kind of a retry that was stored without one.
+    pub(super) fn of_old_retry() -> Self {
+        Self::ServerError
+    }
 }
 
 impl Outcome {
@@ -173,6 +180,7 @@ impl Failure {
                 ApiErrorKind::Overloaded => ErrorKind::Overloaded,
                 ApiErrorKind::ContextTooLong => ErrorKind::ContextTooLong,
                 ApiErrorKind::ContentFilter => ErrorKind::ContentFilter,
+                ApiErrorKind::UnreadableOutput => ErrorKind::OutputInvalid,
                 _ => ErrorKind::ServerError,
             };
         }

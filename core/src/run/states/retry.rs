@@ -2,11 +2,11 @@
 
 use super::Run;
 use super::data::{State, Waiting};
-use crate::run::protocol::{Deadline, Failure, OfflinePolicy, RetryPolicy, RunEvent, TimerKey};
+use crate::run::protocol::{Deadline, Failure, OfflinePolicy, TimerKey};
 use std::time::Duration;
 
 impl<S: State> Run<S> {
-    /// Plans the pause before the next attempt, if the policy allows one; returns the failure otherwise.
+    /// Plans the pause before the next attempt, if the table of retries allows one; returns the failure otherwise.
     pub(super) fn plan_retry(
         &mut self,
         attempt: u32,
@@ -14,31 +14,19 @@ impl<S: State> Run<S> {
         retry_after: Option<Duration>,
     ) -> Result<Waiting, Failure> {
         let turn = &mut *self.turn;
-        let RetryPolicy {
-            attempts,
-            max_retry_after,
-            ..
-        } = turn.config().retry;
         if turn.network().is_offline() && is_of_the_network(&failure) {
             return self.plan_offline(attempt, failure);
         }
-        let next = attempt.saturating_add(1);
-        let tries = turn.network().counted(next);
-        if !failure.is_transient()
-            || tries >= attempts
-            || retry_after.is_some_and(|wait| wait > max_retry_after)
-        {
+        let Some(kind) = failure.retried_as() else {
             return Err(failure);
-        }
-        let backoff = turn.config().retry.delay(turn.id(), turn.hop(), tries);
-        let delay = retry_after.map_or(backoff, |wait| wait.max(backoff));
+        };
+        let Some(delay) = turn.plan_try(kind, retry_after) else {
+            return Err(failure);
+        };
+        let next = attempt.saturating_add(1);
         turn.clocks_mut().stop(TimerKey::Silence);
         turn.clocks_mut().set(TimerKey::Retry, Some(delay));
-        turn.event(RunEvent::Retrying {
-            attempt: next,
-            delay_ms: u64::try_from(delay.as_millis()).unwrap_or(u64::MAX),
-            reason: failure.to_string(),
-        });
+        turn.retrying(kind, next, delay, failure.to_string());
         let not_before = retry_after.map(|wait| turn.clocks().now().after(wait));
         Ok(Waiting::new(next, not_before))
     }
@@ -50,7 +38,6 @@ impl<S: State> Run<S> {
             return Err(failure);
         }
         turn.clocks_mut().stop(TimerKey::Silence);
-        turn.network_mut().excuse_try();
         turn.await_network();
         Ok(Waiting::new(attempt.saturating_add(1), None))
     }

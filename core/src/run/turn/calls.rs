@@ -33,12 +33,12 @@ impl Turn {
         self.transcript.call(key).map_or("", |call| &call.name)
     }
 
-    pub(super) fn begin_call(&mut self, key: CallKey, left: &mut CheckSteps) {
-        let Some(call) = self.transcript.call(key) else {
-            return;
-        };
+    /// Begins a call, or answers it if it cannot run. Returns what is wrong with its arguments if they cannot be read.
+    pub(super) fn begin_call(&mut self, key: CallKey, left: &mut CheckSteps) -> Option<String> {
+        let call = self.transcript.call(key)?;
         if self.stopped_calls.contains(&key) {
-            return self.stop_call(key);
+            self.stop_call(key);
+            return None;
         }
         let raw = self.written_arguments(call);
         let is_open = call.status == ToolCallStatus::Streaming;
@@ -52,10 +52,8 @@ impl Turn {
             } else {
                 format!("the arguments of `{name}` never came to their end; ask again")
             };
-            return self.finish_call(
-                key,
-                Err(ToolFailure::new(ToolFailureKind::Rejected, message)),
-            );
+            self.reject_call(key, message.clone());
+            return Some(message);
         }
         match self
             .setup
@@ -64,8 +62,9 @@ impl Turn {
             .check_within(&call.name, raw, left)
         {
             Err(rejection) => {
-                let failure = ToolFailure::new(ToolFailureKind::Rejected, rejection.to_string());
-                self.finish_call(key, Err(failure));
+                let message = rejection.to_string();
+                self.reject_call(key, message.clone());
+                return matches!(rejection, Rejection::NotJson { .. }).then_some(message);
             }
             Ok(_) => {
                 if !self.ask_hooks(HookPlace::Call(key)) {
@@ -73,6 +72,12 @@ impl Turn {
                 }
             }
         }
+        None
+    }
+
+    fn reject_call(&mut self, key: CallKey, message: String) {
+        let failure = ToolFailure::new(ToolFailureKind::Rejected, message);
+        self.finish_call(key, Err(failure));
     }
 
     /// Runs the call, after the user's approval if its tool requires one.

@@ -43,6 +43,7 @@ fn canon(turn: &Turn, state: StateKind, abstraction: &Abstraction, out: &mut imp
         budget,
         beginnings,
         hop_state,
+        tries,
         // In `canon_kept`.
         hop: _,
         route: _,
@@ -67,6 +68,15 @@ fn canon(turn: &Turn, state: StateKind, abstraction: &Abstraction, out: &mut imp
     // The use has no effect where it has no limit.
     budget.canon(&setup.config().limits, abstraction, out);
 
+    // Once a hop has its answer, its tries no longer have an effect: the next hop counts from the beginning.
+    let awaits_answer = matches!(
+        state,
+        StateKind::Opening | StateKind::Waiting | StateKind::Streaming | StateKind::Reviewing
+    );
+    if awaits_answer || !abstraction.history {
+        json(tries, out);
+    }
+
     // The blocks that a completed run still has to write no longer have an effect.
     let forgets_blocks = abstraction.history && state == StateKind::Completed;
     recorder.canon(forgets_blocks, abstraction, out);
@@ -84,7 +94,6 @@ fn canon(turn: &Turn, state: StateKind, abstraction: &Abstraction, out: &mut imp
 fn canon_kept(turn: &Turn, abstraction: &Abstraction, out: &mut impl Hasher) {
     (
         turn.network.is_offline(),
-        turn.network.uncounted(),
         turn.clocks.paused_at().is_some(),
         turn.comeback.follows_cut(),
     )

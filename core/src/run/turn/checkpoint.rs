@@ -70,6 +70,7 @@ impl Turn {
             presenter: self.presenter.clone(),
             budget: self.budget.clone(),
             network: self.network.clone(),
+            tries: self.tries.clone(),
             access: self.access.clone(),
             steering: self.steering.clone(),
             typed: self.typed.clone(),

@@ -52,7 +52,6 @@ impl Turn {
     /// Sends the same request again, which does not count as an attempt. Returns the new attempt's number.
     pub(in crate::run) fn open_again(&mut self, before: u32) -> u32 {
         let attempt = before.saturating_add(1);
-        self.network.excuse_try();
         let hop = self.hop;
         self.emit(EffectId::Open { hop, attempt });
         attempt

@@ -1,11 +1,10 @@
 //! An answer without text, call or media.
 //!
-//! Owns `empty`. The model is asked again at most once, and only if the configuration says so.
+//! Owns `empty`. Whether the model is asked again is in `tries`.
 
 use super::Turn;
 use crate::dialect::Dialect;
 use crate::event::{Message, UserMessage};
-use crate::run::protocol::EmptyAnswerPolicy;
 
 /// The last message of the request that asks again. No history keeps it.
 const NOTE: &str = "Your last answer was empty. Answer in words, or call a tool if you need one.";
@@ -27,25 +26,6 @@ impl Turn {
             _ => false,
         };
         brought.by_ref().skip(self.answer_start()).all(is_blank)
-    }
-
-    /// Returns whether an empty answer keeps the turn from being a success.
-    pub(super) fn minds_empty_answer(&self) -> bool {
-        self.setup.config().retry.empty_answer != EmptyAnswerPolicy::Accept
-    }
-
-    /// Decides whether to ask the model again after an empty answer. If so, the next hop's request tells the model why.
-    pub(in crate::run) fn ask_again_after_empty_answer(&mut self) -> bool {
-        let running = self.clocks.running();
-        let limits = &self.setup.config().limits;
-        let asks = self.setup.config().retry.empty_answer == EmptyAnswerPolicy::AskAgain
-            && self.budget.next_limit(limits, 0, running).is_none()
-            && self.empty.ask_again();
-        if asks {
-            self.presenter
-                .warning("the answer is empty: the model is asked once more");
-        }
-        asks
     }
 
     /// Returns the note that tells the model that its last answer was empty, if the hop's request has one.

@@ -27,11 +27,11 @@ pub(super) mod rounds;
 mod route;
 mod stored;
 mod stream;
+mod tries;
 pub(super) mod typed;
 
 use super::parts::{
-    Access, BackgroundAnswer, Beginnings, Budget, Clocks, Comeback, ContextWindow, Effects,
-    EmptyAnswer, Network, Presenter, Questions, Recorder, Route, Setup, Steering, TypedAnswer,
+    Access, BackgroundAnswer, Beginnings, Budget, Clocks, Comeback, ContextWindow, Effects, EmptyAnswer, Network, Presenter, Questions, Recorder, Route, Setup, Steering, Tries, TypedAnswer,
 };
 use super::protocol::{
     BlockContent, ChangedRequest, RunConfig, RunEvent, Start, SteeringRefusal, TurnOptions,
@@ -72,6 +72,8 @@ pub(super) struct Turn {
     presenter: Presenter,
     budget: Budget,
     network: Network,
+    #[serde(default, skip_serializing_if = "Tries::is_untouched")]
+    tries: Tries,
     #[serde(default, skip_serializing_if = "Access::is_untouched")]
     access: Access,
     #[serde(default, skip_serializing_if = "ContextWindow::is_untouched")]
@@ -124,6 +126,7 @@ impl Turn {
             presenter: Presenter::default(),
             budget: Budget::default(),
             network: Network::default(),
+            tries: Tries::default(),
             access: Access::default(),
             window: ContextWindow::default(),
             steering: Steering::default(),
@@ -223,7 +226,7 @@ impl Turn {
         self.hop = hop;
         self.comeback.begin_hop();
         self.stopped_calls.clear();
-        self.network.count_from(0);
+        self.tries.begin_hop();
         self.route.begin_hop();
         self.access.accepted();
         self.changed_request = ChangedRequest::default();

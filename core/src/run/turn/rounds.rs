@@ -111,11 +111,18 @@ impl Turn {
             self.finish_call(key, Err(failure));
         }
         let mut left = CheckSteps::default();
+        let mut unreadable = Vec::new();
         for key in self.open_calls() {
-            self.begin_call(key, &mut left);
+            unreadable.extend(self.begin_call(key, &mut left));
         }
         self.set_turn_clock();
-        self.go_on()
+        let is_unreadable = unreadable.len() == calls.len();
+        match (self.go_on(), unreadable.into_iter().next()) {
+            (Next::Ask, Some(reason)) if is_unreadable => {
+                self.ask_again_after_unreadable_calls(reason)
+            }
+            (next, _) => next,
+        }
     }
 
     /// Applies the policy for a round that a limit forbids.

@@ -108,6 +108,7 @@ impl Turn {
         attempt: u32,
         failure: &Outcome,
     ) {
+        self.tries.restart();
         self.change_model(model, hop, attempt, Some(failure));
     }
 
@@ -138,7 +139,6 @@ impl Turn {
     fn change_model(&mut self, model: u32, hop: u32, attempt: u32, failure: Option<&Outcome>) {
         let is_same = model == self.route.model();
         self.route.choose(model, attempt);
-        self.network.count_from(attempt);
         if is_same {
             return;
         }

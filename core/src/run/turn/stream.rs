@@ -200,7 +200,7 @@ impl Turn {
         }
         if answer.has_gone_on() {
             // The attempts are counted separately for each place at which the stream breaks off.
-            self.network.count_from(answer.attempt());
+            self.tries.restart();
         }
         self.broken_stream = answer.break_off();
         true
@@ -279,8 +279,11 @@ impl Turn {
         let reason = if brought.skip(self.stream_start()).any(refuses) {
             Some(Incomplete::Refusal)
         } else {
-            let is_empty =
-                || !self.expects_output() && self.minds_empty_answer() && self.is_answer_empty();
+            let is_empty = || {
+                !self.expects_output()
+                    && !self.setup.config().retry.accept_empty
+                    && self.is_answer_empty()
+            };
             stop_reason
                 .and_then(Incomplete::of)
                 .or_else(|| is_empty().then_some(Incomplete::Empty))

@@ -62,6 +62,7 @@ impl ChatReducer {
                 attempt,
                 delay_ms,
                 reason,
+                ..
             } => self.connect(ChatConnection::WaitingToRetry {
                 attempt: *attempt,
                 at: Timestamp(now.0.saturating_add(*delay_ms)),

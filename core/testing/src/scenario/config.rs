@@ -221,14 +221,28 @@ fn limits(config: &RunConfig) -> Value {
 
 fn retry(config: &RunConfig) -> Value {
     let retry = &config.retry;
-    json!({
+    let mut said = json!({
         "attempts": retry.attempts,
         "first_delay_ms": millis(retry.first_delay),
         "max_delay_ms": millis(retry.max_delay),
         "max_retry_after_ms": millis(retry.max_retry_after),
         "jitter": retry.jitter,
         "seed": retry.seed,
-    })
+    });
+    let rows = retry.by_kind.iter().map(|row| {
+        let mut said = Members::default();
+        said.put("kind", outputs::name(&row.kind));
+        said.maybe("attempts", row.attempts);
+        said.maybe("first_delay_ms", row.first_delay.map(millis));
+        Value::Object(said.0)
+    });
+    if !retry.by_kind.is_empty() {
+        said["by_kind"] = rows.collect();
+    }
+    if retry.accept_empty {
+        said["accept_empty"] = true.into();
+    }
+    said
 }
 
 fn timeouts(config: &RunConfig) -> Value {

@@ -128,10 +128,14 @@ fn line(event: RunEvent) -> Line {
             detail: String::new(),
         },
         RunEvent::Retrying {
+            kind,
             attempt,
             delay_ms,
             reason,
-        } => plain("retrying", format!("{attempt} in {delay_ms} ms, {reason}")),
+        } => plain(
+            "retrying",
+            format!("{attempt} in {delay_ms} ms, {}: {reason}", name(&kind)),
+        ),
         RunEvent::Interrupted { interrupts } => {
             let ids: Vec<_> = interrupts.into_iter().map(|asked| asked.id).collect();
             plain("interrupted", ids.join(" "))

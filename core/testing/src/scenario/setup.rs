@@ -12,9 +12,9 @@ use stepwell_core::event::{ExtraRules, Verification};
 use stepwell_core::pipeline::AnswerLimits;
 use stepwell_core::provider;
 use stepwell_core::run::{
-    BackgroundPolicy, ContextPolicy, Credentials, Durability, EmptyAnswerPolicy, ErrorKind,
-    Fallback, FallbackModel, KilledPolicy, LimitPolicy, Limits, ModelChoice, NetworkChangePolicy,
-    OfflinePolicy, RepeatLimit, RetryPolicy, RunConfig, RunIds, Timeouts, TurnOptions,
+    BackgroundPolicy, ContextPolicy, Credentials, Durability, ErrorKind, Fallback, FallbackModel,
+    KilledPolicy, LimitPolicy, Limits, ModelChoice, NetworkChangePolicy, OfflinePolicy,
+    RepeatLimit, Retry, RetryPolicy, RunConfig, RunIds, Timeouts, TurnOptions,
 };
 use stepwell_core::tool::{OutputMode, OutputType, Tool, ToolRegistry};
 
@@ -93,6 +93,12 @@ fn credentials(said: &Value) -> Credentials {
     }
 }
 
+fn kind(said: &Value) -> ErrorKind {
+    let mut kinds = ErrorKind::ALL.iter();
+    let kind = kinds.find(|kind| said == &Value::from(name(kind)));
+    *kind.expect("a kind of failure")
+}
+
 fn fallback(said: &Value) -> Fallback {
     let default = Fallback::default();
     let model = |said: &Value| FallbackModel {
@@ -101,11 +107,6 @@ fn fallback(said: &Value) -> Fallback {
             .get("settings")
             .map(|said| settings(said, &GenerationSettings::default())),
         credentials: credentials(said),
-    };
-    let kind = |said: &Value| {
-        let mut kinds = ErrorKind::ALL.iter();
-        let kind = kinds.find(|kind| said == &Value::from(name(kind)));
-        *kind.expect("a kind of failure")
     };
     let list = |name: &str| said[name].as_array();
     Fallback {
@@ -305,6 +306,12 @@ fn limits(said: &Value) -> Limits {
 
 fn retry(said: &Value) -> RetryPolicy {
     let default = RetryPolicy::default();
+    let rows = said["by_kind"].as_array();
+    let row = |said: &Value| Retry {
+        kind: kind(&said["kind"]),
+        attempts: small(&said["attempts"]),
+        first_delay: millis(&said["first_delay_ms"]),
+    };
     RetryPolicy {
         attempts: small(&said["attempts"]).unwrap_or(default.attempts),
         first_delay: millis(&said["first_delay_ms"]).unwrap_or(default.first_delay),
@@ -312,12 +319,10 @@ fn retry(said: &Value) -> RetryPolicy {
         max_retry_after: millis(&said["max_retry_after_ms"]).unwrap_or(default.max_retry_after),
         jitter: said["jitter"].as_f64().unwrap_or(default.jitter),
         seed: said["seed"].as_u64().unwrap_or(default.seed),
-        empty_answer: match said["empty_answer"].as_str() {
-            None | Some("fail") => EmptyAnswerPolicy::Fail,
-            Some("accept") => EmptyAnswerPolicy::Accept,
-            Some("ask_again") => EmptyAnswerPolicy::AskAgain,
-            Some(other) => panic!("no such policy: {other}"),
-        },
+        by_kind: rows.into_iter().flatten().map(row).collect(),
+        accept_empty: said["accept_empty"]
+            .as_bool()
+            .unwrap_or(default.accept_empty),
     }
 }
 

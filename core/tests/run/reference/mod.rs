@@ -15,8 +15,8 @@ use std::time::Duration;
 use stepwell_core::dialect::Dialect;
 use stepwell_core::event::Message;
 use stepwell_core::run::{
-    Deadline, Effect, EffectId, Failure, Incomplete, Input, LimitPolicy, Outcome, Output, Refusal,
-    RunConfig, RunEvent, RunMachine, Start, StateKind, TimerKey,
+    Deadline, Effect, EffectId, ErrorKind, Failure, Incomplete, Input, LimitPolicy, Outcome,
+    Output, Refusal, Retry, RunConfig, RunEvent, RunMachine, Start, StateKind, TimerKey,
 };
 use stepwell_core::tool::{Tool, ToolFailure};
 use stepwell_core::transcript::Transcript;
@@ -73,6 +73,9 @@ enum Step {
 /// How a turn ended, in a word.
 type End = &'static str;
 
+/// A kind of failure, in a word.
+type Kind = &'static str;
+
 #[derive(Clone, Debug, PartialEq)]
 enum Phase {
     Idle,
@@ -88,6 +91,8 @@ struct Reference {
     policy: LimitPolicy,
     limit: u32,
     attempts: u32,
+    /// How many attempts there are after a rate limit, if others than those.
+    rate_limit: Option<u32>,
     /// How many calls run at once.
     room: u32,
     has_turn_clock: bool,
@@ -96,6 +101,8 @@ struct Reference {
     hop: u32,
     rounds: u32,
     attempt: u32,
+    /// How often the answer was asked for again, by kind of failure.
+    tries: BTreeMap<Kind, u32>,
     withheld: bool,
     /// The calls of the hop, and what came of each; `None` while it is open.
     calls: Vec<(Asked, Option<&'static str>)>,
@@ -168,14 +175,32 @@ impl Reference {
         }
     }
 
-    fn try_again(&mut self, may: bool, retry_after: Option<u64>, end: End) {
+    /// Counts a try after a failure of this kind, if there may be another one. Returns how many such there were before.
+    fn count_try(&mut self, kind: Kind) -> Option<u32> {
+        let most = match kind {
+            "rate limit" => self.rate_limit.unwrap_or(self.attempts),
+            "output" => self.attempts.min(3),
+            "fault of ours" => 1,
+            _ => self.attempts,
+        };
+        let all = self.attempts.max(self.rate_limit.unwrap_or(0));
+        let count: u32 = self.tries.values().sum();
+        let tries = self.tries.entry(kind).or_default();
+        let before = *tries;
+        (before + 1 < most && count + 1 < all).then(|| {
+            *tries += 1;
+            before
+        })
+    }
+
+    fn try_again(&mut self, kind: Kind, retry_after: Option<u64>, end: End) {
         self.silence = None;
-        let next = self.attempt + 1;
-        if !may || next >= self.attempts || retry_after.is_some_and(|wait| wait > MAX_RETRY_AFTER) {
+        let is_too_long = retry_after.is_some_and(|wait| wait > MAX_RETRY_AFTER);
+        let Some(before) = (!is_too_long).then(|| self.count_try(kind)).flatten() else {
             return self.over(end);
-        }
-        let backoff = FIRST_DELAY << (next - 1);
-        self.attempt = next;
+        };
+        let backoff = FIRST_DELAY << before;
+        self.attempt += 1;
         self.retry = Some(self.now + backoff.max(retry_after.unwrap_or(0) * 1000));
         self.phase = Phase::Waiting;
     }
@@ -185,7 +210,8 @@ impl Reference {
         match self.phase {
             Phase::Streaming { done: true, .. } => self.ended(),
             Phase::Streaming { begun: true, .. } => self.over(end),
-            _ => self.try_again(true, None, end),
+            _ if end == "silent" => self.try_again("timeout", None, end),
+            _ => self.try_again("connection", None, end),
         }
     }
 
@@ -195,9 +221,13 @@ impl Reference {
             Phase::Streaming { done: true, .. } => {}
             Phase::Streaming { begun: true, .. } => return self.over("truncated"),
             // Nothing was shown: it is asked for again.
-            _ => return self.try_again(true, None, "truncated"),
+            _ => return self.try_again("connection", None, "truncated"),
         }
         if self.calls.is_empty() {
+            let may = !self.speaks && self.rounds < self.limit && !self.withheld;
+            if may && self.count_try("output").is_some() {
+                return self.next_hop();
+            }
             return self.over(if self.speaks { "success" } else { "empty" });
         }
         if self.rounds >= self.limit || self.withheld {
@@ -219,7 +249,19 @@ impl Reference {
                 Asked::Work | Asked::Look => continue,
             };
         }
+        let is_unreadable = self
+            .calls
+            .iter()
+            .all(|(asked, result)| *asked == Asked::Broken && *result == Some("JSON"));
         self.phase = Phase::Tools;
+        if is_unreadable {
+            self.settle();
+            self.rounds += 1;
+            return match self.count_try("output") {
+                Some(_) => self.next_hop(),
+                None => self.over("unreadable"),
+            };
+        }
         self.go_on();
     }
 
@@ -232,10 +274,15 @@ impl Reference {
         if self.tools.is_empty() {
             self.settle();
             self.rounds += 1;
-            self.hop += 1;
-            self.attempt = 0;
-            self.ask();
+            self.tries.clear();
+            self.next_hop();
         }
+    }
+
+    fn next_hop(&mut self) {
+        self.hop += 1;
+        self.attempt = 0;
+        self.ask();
     }
 
     fn ask(&mut self) {
@@ -279,9 +326,8 @@ impl Reference {
                     result.get_or_insert("broke off");
                 }
                 self.settle();
-                self.hop += 1;
-                self.attempt = 0;
-                self.ask();
+                self.tries.clear();
+                self.next_hop();
             }
             Phase::Streaming { .. } => self.broken("connection"),
             Phase::Tools => {
@@ -326,32 +372,37 @@ impl ReferenceStateMachine for Reference {
             prop::sample::select(policies.to_vec()),
             0..4u32,
             1..5u32,
+            prop::option::of(1..6u32),
             1..5u32,
             any::<bool>(),
         )
-            .prop_map(|(policy, limit, attempts, room, has_turn_clock)| Self {
-                policy,
-                limit,
-                attempts,
-                room,
-                has_turn_clock,
-                now: 1_000,
-                phase: Phase::Idle,
-                hop: 0,
-                rounds: 0,
-                attempt: 0,
-                withheld: false,
-                calls: Vec::new(),
-                settled: Vec::new(),
-                text: String::new(),
-                speaks: false,
-                silence: None,
-                closing: None,
-                retry: None,
-                tools: BTreeMap::new(),
-                turn: None,
-                dropped: false,
-            })
+            .prop_map(
+                |(policy, limit, attempts, rate_limit, room, has_turn_clock)| Self {
+                    policy,
+                    limit,
+                    attempts,
+                    rate_limit,
+                    room,
+                    has_turn_clock,
+                    now: 1_000,
+                    phase: Phase::Idle,
+                    hop: 0,
+                    rounds: 0,
+                    attempt: 0,
+                    tries: BTreeMap::new(),
+                    withheld: false,
+                    calls: Vec::new(),
+                    settled: Vec::new(),
+                    text: String::new(),
+                    speaks: false,
+                    silence: None,
+                    closing: None,
+                    retry: None,
+                    tools: BTreeMap::new(),
+                    turn: None,
+                    dropped: false,
+                },
+            )
             .boxed()
     }
 
@@ -458,9 +509,14 @@ impl ReferenceStateMachine for Reference {
                 status,
                 retry_after,
             } => {
-                state.try_again(*status != 400, *retry_after, "refused");
+                let kind = match status {
+                    429 => "rate limit",
+                    400 => "fault of ours",
+                    _ => "server error",
+                };
+                state.try_again(kind, *retry_after, "refused");
             }
-            Step::ConnectionFailed => state.try_again(true, None, "connection"),
+            Step::ConnectionFailed => state.try_again("connection", None, "connection"),
             Step::Heartbeat => state.silence = Some(state.now + SILENCE),
             Step::Text | Step::Calls(_) | Step::Done => {
                 state.silence = Some(state.now + SILENCE);

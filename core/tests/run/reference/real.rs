@@ -157,6 +157,7 @@ impl Real {
                     deadline: Deadline::Turn,
                 } => "turn too long",
                 Failure::LimitReached { .. } => "too many rounds",
+                Failure::OutputInvalid { .. } => "unreadable",
                 _ => "something else",
             },
             _ => "something new",
@@ -177,6 +178,11 @@ impl StateMachineTest for Real {
         config.limits.repeats = None;
         config.limits.max_parallel_tools = reference.room;
         config.retry.attempts = reference.attempts;
+        let row = Retry {
+            attempts: reference.rate_limit,
+            ..Retry::after(ErrorKind::RateLimit)
+        };
+        config.retry = config.retry.with(row);
         config.retry.first_delay = Duration::from_millis(FIRST_DELAY);
         config.retry.max_retry_after = Duration::from_secs(MAX_RETRY_AFTER);
         config.timeouts.silence = Some(Duration::from_millis(SILENCE));

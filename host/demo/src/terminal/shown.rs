@@ -64,6 +64,7 @@ impl Shown {
                 attempt,
                 delay_ms,
                 reason,
+                ..
             } => {
                 // The first attempt has the number 0.
                 let attempt = attempt.saturating_add(1);

@@ -77,9 +77,12 @@ impl Drive<'_> {
                 self.report_tool_progress(partial.tool_call_id, event).await;
             }
             RunEvent::Retrying {
-                attempt, delay_ms, ..
+                kind,
+                attempt,
+                delay_ms,
+                ..
             } => {
-                let value = json!({ "attempt": attempt, "delayMs": delay_ms });
+                let value = json!({ "kind": kind, "attempt": attempt, "delayMs": delay_ms });
                 self.writer.append(custom("retrying", value)).await;
             }
             RunEvent::ModelChanged {

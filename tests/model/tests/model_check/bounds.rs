@@ -8,7 +8,8 @@ use stepwell_core::provider;
 use stepwell_core::run::model_check::Abstraction;
 use stepwell_core::run::{
     BackgroundPolicy, Credentials, Durability, ErrorKind, FallbackModel, HookMoment, HookSpec,
-    LimitPolicy, ModelChoice, NetworkChangePolicy, OfflinePolicy, RepeatLimit, RunConfig, RunIds,
+    LimitPolicy, ModelChoice, NetworkChangePolicy, OfflinePolicy, RepeatLimit, Retry, RetryPolicy,
+    RunConfig, RunIds,
 };
 use stepwell_core::tool::{OutputMode, OutputType, Tool};
 
@@ -134,7 +135,10 @@ impl Bounds {
         let summing_up = u32::from(limits.at_limit == LimitPolicy::SumUp);
         let output = self.config.output.as_ref();
         let refused = output.map_or(0, OutputType::most_retries);
-        limits.max_tool_rounds + summing_up + refused
+        // Each round of tools and the last answer may be asked for again.
+        let again = self.config.retry.attempts_after(ErrorKind::OutputInvalid) - 1;
+        let empty = again * (limits.max_tool_rounds + 1);
+        limits.max_tool_rounds + summing_up + refused + empty
     }
 }
 
@@ -154,6 +158,9 @@ fn config(dialect: Dialect) -> RunConfig {
     config.limits.repeats = None;
     config.retry.jitter = 0.0;
     config.retry.attempts = 2;
+    // An answer that is asked for again has a corner of its own.
+    let row = Retry::after(ErrorKind::OutputInvalid).attempts(1);
+    config.retry = config.retry.with(row);
     config.durability = Durability::Blocks { attempts: 2 };
     config.timeouts.turn = Some(Duration::from_secs(600));
     config.timeouts.approval = Some(Duration::from_secs(900));
@@ -291,6 +298,22 @@ pub fn small() -> Vec<Bounds> {
                 bounds.crashes = 1;
                 bounds.device = 1;
                 config.credentials = Credentials::Host;
+            },
+        ),
+        Bounds::new(
+            "chat, retries by kind, one crash",
+            Dialect::OpenAiChat,
+            |bounds, config| {
+                bounds.calls = 1;
+                bounds.kinds = vec![Kind::Plain, Kind::Malformed];
+                bounds.crashes = 1;
+                config.retry = [
+                    Retry::after(ErrorKind::ServerError).attempts(3),
+                    Retry::after(ErrorKind::Connection).attempts(1),
+                    Retry::after(ErrorKind::OutputInvalid).attempts(2),
+                ]
+                .into_iter()
+                .fold(config.retry.clone(), RetryPolicy::with);
             },
         ),
         Bounds::new(

@@ -227,7 +227,9 @@ impl World {
             ids.extend([EffectId::CreateRun { hop }, EffectId::Output { hop }]);
             let hooks = [HookPlace::Request { hop }, HookPlace::Answer { hop }];
             ids.extend(hooks.map(|place| EffectId::Hook { place, hook: 0 }));
-            for attempt in 0..self.bounds.config.retry.attempts + u32::from(self.bounds.device) {
+            for attempt in
+                0..self.bounds.config.retry.max_attempts() + u32::from(self.bounds.device)
+            {
                 ids.push(EffectId::Open { hop, attempt });
                 ids.push(EffectId::Authorize { hop, attempt });
             }

@@ -172,7 +172,7 @@ impl World {
         };
         self.opens = (hop, opens);
         // A try without a network, or on a network that changed, does not count.
-        let tries = self.bounds.config.retry.attempts;
+        let tries = self.bounds.config.retry.max_attempts();
         // Each may be refused once for its key.
         let tries = tries * (1 + u32::from(self.bounds.asks_for_keys())) * self.bounds.models();
         let most = tries + 2 * u32::from(self.bounds.device);

@@ -66,8 +66,16 @@ public sealed interface Update {
     /** What the turn waits for has changed: this is all of it now. [Turn.approve] and the like answer. */
     public data class Pending(public val pending: List<dev.stepwell.Pending>) : Update
 
-    /** A request failed, and is sent again after the [delay]. The [attempt] counts from 1. */
-    public data class Retrying(public val attempt: Int, public val delay: Duration, public val reason: String) : Update
+    /**
+     * A request failed, or its answer was empty or could not be read, and the model is asked again after the [delay]. The
+     * [attempt] counts from 1.
+     */
+    public data class Retrying(
+        public val kind: ErrorKind,
+        public val attempt: Int,
+        public val delay: Duration,
+        public val reason: String,
+    ) : Update
 
     /**
      * Another model is asked from here on: after a failure of the [previous] one, or because the app chose it, or the
@@ -138,7 +146,7 @@ internal fun Event.update(): Update? = when (this) {
     is Event.OutputRefused -> Update.OutputRefused(reason, retriesLeft)
     is Event.Interrupted -> Update.Interrupted(interrupts)
     is Event.Pending -> Update.Pending(pending)
-    is Event.Retrying -> Update.Retrying(attempt, delay, reason)
+    is Event.Retrying -> Update.Retrying(kind, attempt, delay, reason)
     is Event.ModelChanged -> Update.ModelChanged(hop, model, previous, after, reason)
     is Event.WaitingForNetwork -> Update.WaitingForNetwork(upTo)
     is Event.StreamResumed -> Update.StreamResumed(hop, attempt)

@@ -164,9 +164,16 @@ private fun retry(said: JsonObject): RetryPolicy {
         maxRetryAfter = said.time("max_retry_after_ms", null) ?: default.maxRetryAfter,
         jitter = (said["jitter"] as? JsonPrimitive)?.doubleOrNull ?: default.jitter,
         seed = said.long("seed") ?: default.seed,
-        emptyAnswer = said.text("empty_answer")?.let { EmptyAnswerPolicy.valueOf(it.uppercase()) },
+        byKind = said.list("by_kind").map { retryAfter(it.jsonObject) },
+        acceptEmpty = said.flag("accept_empty", default.acceptEmpty),
     )
 }
+
+private fun retryAfter(said: JsonObject) = Retry(
+    kind = ErrorKind.valueOf(said.text("kind").orEmpty().uppercase()),
+    attempts = said.long("attempts")?.toInt(),
+    firstDelay = said.time("first_delay_ms", null),
+)
 
 private fun timeouts(said: JsonObject): Timeouts {
     val default = Timeouts()

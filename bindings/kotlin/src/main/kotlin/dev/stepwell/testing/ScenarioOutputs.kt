@@ -51,7 +51,10 @@ private fun line(event: Event): Triple<String, String?, String> {
             }
             said("${key(event.call)} ${event.status.name.lowercase()}$what")
         }
-        is Event.Retrying -> said("${event.attempt} in ${event.delay.inWholeMilliseconds} ms, ${event.reason}")
+        is Event.Retrying -> {
+            val kind = event.kind.name.lowercase()
+            said("${event.attempt} in ${event.delay.inWholeMilliseconds} ms, $kind: ${event.reason}")
+        }
         is Event.Interrupted -> said(event.interrupts.joinToString(" ") { it.id })
         is Event.Pending -> said(event.pending.joinToString(" ") { it.id })
         is Event.AnswerDropped -> said(event.effect)
