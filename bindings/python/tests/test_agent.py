@@ -28,8 +28,8 @@ from stepwell import (
     ToolOutput,
     tool,
 )
-from stepwell.errors import KINDS
-from stepwell.machine import AgUiOptions, ContextEntry, GenerationSettings, RetryPolicy
+from stepwell.errors import KINDS, OutputInvalidError, ServerError
+from stepwell.machine import AgUiOptions, ContextEntry, GenerationSettings, Retry, RetryPolicy
 from stepwell.tool_bugs import HIDDEN
 from stepwell.updates import (
     ApiErrorKind,
@@ -37,6 +37,7 @@ from stepwell.updates import (
     Cancelled,
     ErrorKind,
     Failed,
+    Retrying,
     Started,
     Success,
     ToolCallStatus,
@@ -263,6 +264,40 @@ async def test_a_server_error_is_tried_again(mock_llm: Start) -> None:
     )
     assert (await agent.stream("Hi")._finish()).outcome == Success()
     assert len(mock.requests()) == 2
+
+
+@pytest.mark.parametrize(
+    "retry",
+    [
+        RetryPolicy(first_delay=0.0, by_kind=[Retry(kind="server_error", attempts=2), Retry(kind="output_invalid", attempts=1)]),
+        {
+            "first_delay": 0.0,
+            "by_kind": [{"kind": "server_error", "attempts": 2}, {"kind": "output_invalid", "attempts": 1}],
+        },
+    ],
+)
+async def test_each_kind_of_failure_has_attempts_of_its_own(mock_llm: Start, retry: Any) -> None:
+    mock = mock_llm({"status": 500, "error": "No"}, {"status": 500, "error": "No"}, text("Hello"), {"steps": []}, text("Hello"))
+    agent = Agent(mock.model, retry=retry)
+    turn = agent.stream("Hi")
+    tries = [update.kind async for update in _until_it_fails(turn) if isinstance(update, Retrying)]
+    assert tries == [ErrorKind.SERVER_ERROR]
+    assert len(mock.requests()) == 2
+    assert (await agent.run("Hi")).text == "Hello"
+    with pytest.raises(OutputInvalidError):
+        await agent.run("Hi")
+    assert len(mock.requests()) == 4
+
+
+async def _until_it_fails(turn: Any) -> Any:
+    with pytest.raises(ServerError):
+        async for update in turn:
+            yield update
+
+
+def test_a_row_of_the_retries_names_its_wrong_field() -> None:
+    with pytest.raises(MisuseError, match="`by_kind` of `retry` of `Agent` has no field `tries`"):
+        Agent("openai:m", retry={"by_kind": [{"kind": "rate_limit", "tries": 2}]})
 
 
 async def test_an_ag_ui_agent_is_told_what_the_app_knows(mock_llm: Start) -> None:

@@ -19,7 +19,7 @@ from stepwell.display import TurnCard
 from stepwell.messages import Message, ReasoningMessage, ToolResult, message_from_json
 from stepwell.testing import play
 from stepwell.testing.strategies import turns
-from stepwell.updates import Event, Retrying, TextMessageStart, TextUpdate, WarningUpdate
+from stepwell.updates import ErrorKind, Event, Retrying, TextMessageStart, TextUpdate, WarningUpdate
 
 Start = Callable[..., MockLlm]
 
@@ -102,7 +102,7 @@ def test_a_turn_has_text_cards_and_trouble() -> None:
 
 
 def test_a_retry_is_shown_until_the_answer_comes_and_a_warning_stays() -> None:
-    view = view_of([Retrying(attempt=1, delay=0.5, reason="busy"), WarningUpdate("odd")])
+    view = view_of([Retrying(kind=ErrorKind.OVERLOADED, attempt=1, delay=0.5, reason="busy"), WarningUpdate("odd")])
     warning, retry = view.to_text().splitlines()
     assert warning == "[odd]" and retry.startswith("[try 1 at ") and retry.endswith(": busy]")
     view.apply(TextMessageStart("m"))

@@ -36,6 +36,7 @@ _LOADED_LATE: dict[str, str] = {
     "ModelPrice": "config",
     "Prompt": "prompt",
     "Recovered": "recovery",
+    "Retry": "config",
     "RetryPolicy": "config",
     "RunRegistry": "registry",
     "RunSource": "runner",

@@ -274,14 +274,22 @@ def _meant(unknown: str, kind: type) -> str:
 
 
 def _group(where: str, name: str, value: Mapping[str, Any]) -> Any:
-    group = _late[_GROUPS[name]]
     if name == "settings":
         return value
+    given = _named(where, _late[_GROUPS[name]], value)
+    if name == "retry" and isinstance(rows := given.get("by_kind"), (list, tuple)):
+        row = _late["Retry"]
+        given["by_kind"] = [row(**_named(f"`by_kind` of {where}", row, it)) if isinstance(it, Mapping) else it for it in rows]
+    return _late[_GROUPS[name]](**given)
+
+
+def _named(where: str, group: Any, value: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the fields of a mapping, each of which is one of the group's."""
     known = [field.name for field in dataclasses.fields(group)]
     for each in value:
         if each not in known:
             raise MisuseError(f"{where} has no field `{each}`", f"give one of {', '.join(f'`{it}`' for it in known)}")
-    return group(**value)
+    return dict(value)
 
 
 def plain_settings(given: Mapping[str, Any]) -> dict[str, Any]:

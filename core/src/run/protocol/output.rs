@@ -78,7 +78,8 @@ pub enum RunEvent {
     /// A request failed, or its answer was empty or could not be read, and the model is asked again: see
     /// [`RetryPolicy`](crate::run::RetryPolicy).
     Retrying {
-        /// The kind of failure. An event that an earlier version stored has none, and counts as the server's error.
+        /// The kind of failure.
+        // An event that an earlier version stored has none.
         #[serde(default = "ErrorKind::of_old_retry")]
         kind: ErrorKind,
         /// The number of the next attempt, from 1.
