@@ -75,7 +75,7 @@ def shape(events: list[Update]) -> list[str]:
 SCRIPTS: dict[str, list[Hop]] = {
     "numbers": list(SECRET_NUMBERS),
     "text": [text("Grüße, ", "世界 🎉\n", "and  more ") | {"usage": {"input": 12, "output": 3}}],
-    "empty": [{"steps": []}],
+    "empty": [{"steps": []}, {"steps": []}, {"steps": []}],
     "length": [text("Well", stop_reason="length")],
     "no JSON": [calls(("get_secret_number", "{name: alice}")), text("Sorry")],
     "no arguments": [calls(("get_secret_number", "")), text("Sorry")],
