@@ -109,7 +109,7 @@ impl Turn {
             .and_then(|stream| stream.background_mut())
             .is_some_and(|background| background.count_read());
         if may_read {
-            self.network.count_from(answer.attempt());
+            self.tries.restart();
             self.clocks.set(TimerKey::Retry, Some(READ_PAUSE));
         } else if let Some(stream) = self.broken_stream.take() {
             answer.put_back(stream);

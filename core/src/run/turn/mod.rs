@@ -31,7 +31,9 @@ mod tries;
 pub(super) mod typed;
 
 use super::parts::{
-    Access, BackgroundAnswer, Beginnings, Budget, Clocks, Comeback, ContextWindow, Effects, EmptyAnswer, Network, Presenter, Questions, Recorder, Route, Setup, Steering, Tries, TypedAnswer,
+    Access, BackgroundAnswer, Beginnings, Budget, Clocks, Comeback, ContextWindow, Effects,
+    EmptyAnswer, Network, Presenter, Questions, Recorder, Route, Setup, Steering, Tries,
+    TypedAnswer,
 };
 use super::protocol::{
     BlockContent, ChangedRequest, RunConfig, RunEvent, Start, SteeringRefusal, TurnOptions,
