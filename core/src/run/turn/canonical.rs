@@ -58,6 +58,7 @@ fn canon(turn: &Turn, state: StateKind, abstraction: &Abstraction, out: &mut imp
         status: _,
         stopped_calls: _,
         broken_stream: _,
+        draft: _,
         comeback: _,
     } = turn;
     canon_kept(turn, abstraction, out);
@@ -94,7 +95,7 @@ fn canon_kept(turn: &Turn, abstraction: &Abstraction, out: &mut impl Hasher) {
     json(
         &(
             &turn.steering,
-            &turn.broken_stream,
+            &(&turn.broken_stream, &turn.draft, turn.transcript.compaction()),
             &turn.window,
             &turn.typed,
             &turn.empty,

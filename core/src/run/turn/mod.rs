@@ -14,6 +14,7 @@ mod calls;
 #[cfg(feature = "model-check")]
 mod canonical;
 pub(super) mod checkpoint;
+mod compaction;
 mod cut;
 mod device;
 pub(super) mod effects;
@@ -29,7 +30,7 @@ mod stream;
 pub(super) mod typed;
 
 use super::parts::{
-    Access, Beginnings, Budget, Clocks, Comeback, ContextWindow, Effects, EmptyAnswer, Network,
+    Access, Beginnings, Budget, Clocks, Comeback, ContextWindow, Draft, Effects, EmptyAnswer, Network,
     Presenter, Questions, Recorder, Route, Setup, Steering, TypedAnswer,
 };
 use super::protocol::{
@@ -96,6 +97,9 @@ pub(super) struct Turn {
     /// The pipeline that reads the hop's stream, kept while a stream that broke off is opened again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     broken_stream: Option<Box<Pipeline>>,
+    /// The summary that a model is asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    draft: Option<Box<Draft>>,
     #[serde(skip)]
     comeback: Comeback,
 }
@@ -132,6 +136,7 @@ impl Turn {
             status: TurnStatus::Streaming,
             stopped_calls: Vec::new(),
             broken_stream: None,
+            draft: None,
             comeback: Comeback::default(),
         };
         turn.set_up_presenter();
@@ -142,6 +147,13 @@ impl Turn {
     /// the one that the run `spoke`.
     pub(super) fn configure(&mut self, config: Arc<RunConfig>, spoke: &str) {
         self.setup.configure(config, self.route.model());
+        if self.is_summarizing() {
+            self.setup.ask_for_summary();
+        }
+        let (left_out, summary) = self.window.take_trimmed();
+        if !left_out.is_empty() || summary.is_some() {
+            self.adopt_trimmed(&left_out, summary);
+        }
         let speaks = self.setup.config().endpoint.dialect.name();
         self.comeback.begin(spoke, speaks);
         self.set_up_presenter();
@@ -165,6 +177,7 @@ impl Turn {
     pub(super) fn begin(&mut self, start: Start) {
         let unknown = start.options.unknown_tools(self.setup.config());
         let unknown: Vec<_> = unknown.into_iter().map(str::to_owned).collect();
+        let is_whole = start.options.whole_history;
         self.take_options(start.options);
         self.id.clone_from(&start.run_id);
         self.ids.run_id = start.run_id.clone();
@@ -178,6 +191,9 @@ impl Turn {
         self.recorder = Recorder::new(self.setup.config().durability);
         self.beginnings.begin_turn(&self.transcript);
         self.clocks.begin_turn(self.setup.config().timeouts.turn);
+        if is_whole {
+            self.take_compaction_away();
+        }
         let thread_id = self.ids.thread_id.clone();
         self.event(RunEvent::Started {
             thread_id,
@@ -198,6 +214,9 @@ impl Turn {
         }
         if let Err(agent) = self.setup.config().check_fallback() {
             self.warn(agent.to_string());
+        }
+        if let Err(error) = self.setup.config().check_compaction() {
+            self.warn(error.to_string());
         }
         for message in self.offer().warnings.clone() {
             self.warn(message);

@@ -72,23 +72,27 @@ impl Turn {
     /// Takes bytes of the answer.
     #[inline]
     pub(in crate::run) fn receive(&mut self, answer: &mut Answer, bytes: &[u8]) -> Reading {
-        self.clocks
-            .set(TimerKey::Silence, self.setup.config().timeouts.silence);
         let mut listeners = Listeners {
             presenter: &mut self.presenter,
             notes: self.recorder.notes(),
         };
         let reading = answer.receive(bytes, &mut self.transcript, &mut listeners);
         self.note_stream();
+        self.time_stream(reading);
+        reading
+    }
+
+    /// Sets the timers of a stream that has brought bytes.
+    #[inline]
+    pub(super) fn time_stream(&mut self, reading: Reading) {
+        let timeouts = &self.setup.config().timeouts;
+        self.clocks.set(TimerKey::Silence, timeouts.silence);
         match reading {
             Reading::Open => self.clocks.stop(TimerKey::Closing),
             // The stream may stay open for a while.
-            Reading::Whole => self
-                .clocks
-                .set(TimerKey::Closing, self.setup.config().timeouts.closing),
+            Reading::Whole => self.clocks.set(TimerKey::Closing, timeouts.closing),
             Reading::WasWhole | Reading::Over => {}
         }
-        reading
     }
 
     /// Ends the answer's body.
