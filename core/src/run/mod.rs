@@ -42,17 +42,18 @@ pub use machine::{CanonicalForm, RunMachine, SnapshotError};
 pub use protocol::ticket;
 pub use protocol::{
     AnswerText, Attached, Authorization, BackgroundPolicy, Block, BlockContent, CORRECTION, CUT,
-    CompactionError, CompactionPolicy, CompactionWay,
-    ContextGuard, ContextMessage, ContextOverflow, ContextPolicy, Credentials, Deadline, Decision,
-    DevicePolicy, Durability, EdgeRow, Effect, EffectId, EffectStage, EmptyAnswerPolicy, ErrorKind,
-    Failure, Fallback, FallbackError, FallbackModel, HookAnswer, HookMoment, HookPlace, HookSpec,
-    HookSubject, HookedAnswer, HookedRequest, HookedResult, HopContext, HopModel, Incomplete,
-    Input, KilledPolicy, LimitPolicy, Limits, Misuse, ModelChoice, ModelName, NetworkChangePolicy,
+    CompactionError, CompactionPolicy, CompactionWay, ContextGuard, ContextMessage,
+    ContextOverflow, ContextPolicy, Credentials, Deadline, Decision, DevicePolicy, Durability,
+    EdgeRow, Effect, EffectId, EffectStage, EmptyAnswerPolicy, ErrorKind, Failure, Fallback,
+    FallbackError, FallbackModel, HookAnswer, HookMoment, HookPlace, HookSpec, HookSubject,
+    HookedAnswer, HookedRequest, HookedResult, HopContext, HopModel, Incomplete, Input,
+    KilledPolicy, LimitPolicy, Limits, Misuse, ModelChoice, ModelName, NetworkChangePolicy,
     OfflinePolicy, Outcome, Output, ParseEffectIdError, PartialArgumentsUpdate,
     PartialOutputUpdate, PartialTooLarge, Pending, PendingKind, Problem, Question, QuestionError,
     REFUSED, Refusal, RepeatLimit, ResumeError, RetryPolicy, RunConfig, RunEvent, RunIds, Start,
-    StateKind, SteeringRefusal, SummaryPolicy, TextOptions, Timeouts, TimerKey, ToolCallUpdate, ToolInvocation,
-    ToolPartialResult, ToolProgress, TurnLimit, TurnOptions, TurnStatus, UserAnswer, cut_messages,
+    StateKind, SteeringRefusal, SummaryPolicy, TextOptions, Timeouts, TimerKey, ToolCallUpdate,
+    ToolInvocation, ToolPartialResult, ToolProgress, TurnLimit, TurnOptions, TurnStatus,
+    UserAnswer, cut_messages,
 };
 pub(crate) use protocol::{NEARLY_FULL, PendingCall, is_correction, is_cut};
 pub use states::active::Active;

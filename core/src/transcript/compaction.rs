@@ -56,9 +56,8 @@ impl Compaction {
         let Some(summary) = self.summary.as_ref().filter(|_| has_left_out()) else {
             return carried;
         };
-        let is_leading = |message: &&Message| {
-            matches!(message, Message::System(_) | Message::Developer(_))
-        };
+        let is_leading =
+            |message: &&Message| matches!(message, Message::System(_) | Message::Developer(_));
         let leading = carried.iter().take_while(is_leading).count();
         let text = format!("{BEFORE_SUMMARY}\n{summary}");
         let mut with_summary = carried.into_owned();
@@ -92,7 +91,10 @@ impl Compaction {
     /// them.
     pub(crate) fn newly_left_out(&self, before: &Self, messages: &[Message]) -> Vec<Message> {
         let carried = self.carried(messages);
-        let carried: Ids<'_> = carried.iter().map(|message| message.id().as_str()).collect();
+        let carried: Ids<'_> = carried
+            .iter()
+            .map(|message| message.id().as_str())
+            .collect();
         let mut left_out = before.carried(messages).into_owned();
         left_out.retain(|message| is_sent(message) && !carried.contains(message.id().as_str()));
         left_out
@@ -144,9 +146,7 @@ impl Compaction {
             .unwrap_or(0);
         let results = messages.iter().enumerate().rev();
         let mut old = results
-            .filter(|(at, message)| {
-                matches!(message, Message::Tool(_)) && is_carried(*at, message)
-            })
+            .filter(|(at, message)| matches!(message, Message::Tool(_)) && is_carried(*at, message))
             .skip(keep)
             .skip_while(|(at, _)| *at > unseen)
             .take_while(|(at, _)| *at >= cleared)

@@ -18,6 +18,7 @@ use stepwell_core::transcript::{Compaction, SUMMARY, Transcript};
 use stepwell_core::{Timestamp, Usd};
 use stepwell_testing::reply::{Part, call, text};
 
+/// A nano-dollar for each token.
 const PRICE: u64 = 1_000_000;
 
 /// The policy of a cheap model of another provider that writes summaries.
@@ -32,7 +33,7 @@ pub(crate) fn summary_policy() -> CompactionPolicy {
     }))
 }
 
-fn summarizing(change: impl FnOnce(&mut RunConfig)) -> World {
+pub(crate) fn summarizing(change: impl FnOnce(&mut RunConfig)) -> World {
     let world = guarded(1_500, ContextPolicy::Fail, |config| {
         config.retry.attempts = 2;
         config.compaction = summary_policy();
@@ -65,7 +66,9 @@ fn compactions(world: &World) -> Vec<Compaction> {
 fn contents(request: &Value) -> Vec<&str> {
     let messages = request["messages"].as_array().expect("messages");
     let contents = messages.iter().map(|message| &message["content"]);
-    contents.map(|text| text.as_str().unwrap_or_default()).collect()
+    contents
+        .map(|text| text.as_str().unwrap_or_default())
+        .collect()
 }
 
 fn opens(world: &World) -> Vec<String> {
@@ -78,10 +81,12 @@ fn next_turn(world: &World, id: &str, options: TurnOptions) -> World {
     let mut next = World::new((*world.config).clone());
     let history = world.machine.transcript().clone();
     next.machine = RunMachine::new(Arc::clone(&next.config), "thread".into(), history);
-    next = next.streams([text("Yes.")]);
+    next = next.streams([text("Yes.")]).streams([text("Yes.")]);
     let mut start = Start::new(id, Message::user(format!("user-{id}"), "More"));
     start.options = options;
-    next.input(Input::Start(Box::new(start))).expect("it is idle");
+    next.input(Input::Start(Box::new(start)))
+        .expect("it is idle");
+    next.drive();
     next
 }
 
@@ -96,7 +101,10 @@ fn a_model_writes_a_summary_before_the_request() {
     let requests = world.seen.requests();
     assert_eq!(requests[0]["model"], "cheap");
     let asked = requests[0].to_string();
-    assert!(asked.contains("User: xxx") && asked.contains("Assistant: yyy"), "{asked}");
+    assert!(
+        asked.contains("User: xxx") && asked.contains("Assistant: yyy"),
+        "{asked}"
+    );
     assert!(requests[0].get("tools").is_none());
     let sent = contents(&requests[1]);
     assert!(sent[0].ends_with("They spoke of x and y."), "{sent:?}");
@@ -107,7 +115,10 @@ fn a_model_writes_a_summary_before_the_request() {
     assert_eq!(world.machine.transcript().text(), "Yes.");
     let compacted = compactions(&world);
     assert_eq!(compacted.len(), 1);
-    assert_eq!(compacted[0].summary.as_deref(), Some("They spoke of x and y."));
+    assert_eq!(
+        compacted[0].summary.as_deref(),
+        Some("They spoke of x and y.")
+    );
     assert_eq!(compacted[0], *world.machine.transcript().compaction());
 }
 
@@ -117,8 +128,7 @@ fn the_next_turn_begins_from_the_summary() {
         .streams(summary())
         .streams([text("Yes.")])
         .turn();
-    let mut second = next_turn(&first, "2", TurnOptions::default());
-    second.drive();
+    let second = next_turn(&first, "2", TurnOptions::default());
     assert_eq!(opens(&second), ["open open:0:0"]);
     let requests = second.seen.requests();
     let sent = contents(&requests[0]);
@@ -148,7 +158,10 @@ fn a_later_turn_summarises_only_what_came_since() {
     let asked = requests[0].to_string();
     assert!(asked.contains("Summary of the messages before these"));
     assert!(asked.contains("They spoke of x and y."));
-    assert!(!asked.contains(&"x".repeat(900)), "it was summarised before");
+    assert!(
+        !asked.contains(&"x".repeat(900)),
+        "it was summarised before"
+    );
     let sent = contents(&requests[1]);
     assert!(sent[0].ends_with("They spoke of z, too."));
     assert!(!sent.concat().contains("They spoke of x"));
@@ -164,15 +177,13 @@ fn a_turn_can_take_the_summary_away() {
         whole_history: true,
         ..TurnOptions::default()
     };
-    let mut second = next_turn(&first, "2", options);
     // It summarises again, from the complete conversation.
-    second.replies.push_front(Reply::Complete(vec![text("All of it.")]));
-    second.drive();
+    let second = next_turn(&first, "2", options);
     let asked = second.seen.requests()[0].to_string();
     assert!(!asked.contains("They spoke of x and y."));
     assert!(asked.contains(&"x".repeat(900)));
     let compaction = second.machine.transcript().compaction();
-    assert_eq!(compaction.summary.as_deref(), Some("All of it."));
+    assert_eq!(compaction.summary.as_deref(), Some("Yes."));
 }
 
 #[test]
@@ -187,39 +198,30 @@ fn a_summary_is_retried_and_then_given_up() {
         refused(),
         Reply::Unreachable,
         Reply::Silent,
-        Reply::Stalled(vec![text("They")]),
+        Reply::Stalled(vec![text("They"), Part::Cut]),
         Reply::Broken(vec![text("They"), Part::Cut]),
         Reply::Complete(vec![text("They"), Part::Cut]),
         Reply::Complete(vec![Part::Error("overloaded_error".to_owned())]),
-        Reply::Body(Some("text/html"), b"<html>".to_vec()),
     ];
     for fault in faults {
-        let is_final = matches!(fault, Reply::Body(..));
-        let world = summarizing(|_| {}).reply(fault.clone());
-        let world = if is_final { world } else { world.streams(summary()) };
-        let world = world.streams([text("Yes.")]);
-        let world = if is_final {
-            let mut world = world;
-            // The complete conversation fits the window itself.
-            world.send("Go on");
-            world.drive();
-            world
-        } else {
-            world.turn()
-        };
-        if is_final {
-            assert!(matches!(
-                world.outcome(),
-                Outcome::Failed {
-                    failure: Failure::ContextTooLong { .. }
-                }
-            ));
-            continue;
-        }
+        let world = summarizing(|_| {})
+            .reply(fault.clone())
+            .streams(summary())
+            .streams([text("Yes.")])
+            .turn();
         assert_eq!(*world.outcome(), Outcome::Success, "{fault:?}");
         assert_eq!(compactions(&world).len(), 1, "{fault:?}");
         assert_eq!(opens(&world).len(), 3, "{fault:?}");
     }
+    // The request does not fit without a summary.
+    let page = Reply::Body(Some("text/html"), b"<html>".to_vec());
+    let world = summarizing(|_| {}).reply(page).turn();
+    assert!(matches!(
+        world.outcome(),
+        Outcome::Failed {
+            failure: Failure::ContextTooLong { .. }
+        }
+    ));
 }
 
 #[test]
@@ -239,11 +241,18 @@ fn a_turn_that_still_fits_continues_without_a_summary() {
             .streams([text("Yes.")])
             .turn();
         let warnings = world.seen.warnings();
-        assert!(warnings.iter().any(|it| it.contains("without a summary")), "{warnings:?}");
+        assert!(
+            warnings.iter().any(|it| it.contains("without a summary")),
+            "{warnings:?}"
+        );
         assert!(compactions(&world).is_empty());
         let requests = world.seen.requests();
         let of_summary = requests.iter().filter(|it| it["model"] == "cheap");
-        assert_eq!(of_summary.count(), if empty { 1 } else { 2 }, "none is asked for again");
+        assert_eq!(
+            of_summary.count(),
+            if empty { 1 } else { 2 },
+            "none is asked for again"
+        );
     }
 }
 
@@ -254,13 +263,6 @@ fn the_cost_of_a_summary_is_the_turns_own() {
         config.compaction = summary_policy();
     });
     let world = with_history(world, long_history())
-        .reply(Reply::Broken(vec![
-            Part::Usage {
-                input: 100,
-                output: 1,
-            },
-            Part::Cut,
-        ]))
         .streams(summary())
         .streams([
             text("Yes."),
@@ -272,8 +274,9 @@ fn the_cost_of_a_summary_is_the_turns_own() {
         .turn();
     assert_eq!(*world.outcome(), Outcome::Success);
     let usage = world.machine.usage();
-    assert!(usage.input_tokens >= Some(900), "{usage:?}");
-    assert!(usage.cost >= Some(Usd::from_nanos(510 * PRICE)), "{usage:?}");
+    assert_eq!(usage.input_tokens, Some(900));
+    // The turn's own model has no price.
+    assert_eq!(usage.cost, Some(Usd::from_nanos(510)));
     let recorded = recorded_usage(&world);
     assert_eq!(recorded, usage.input_tokens);
 }
@@ -289,16 +292,17 @@ fn recorded_usage(world: &World) -> Option<u64> {
 
 #[test]
 fn cancel_cuts_a_summary_short() {
-    for reply in [
-        Reply::Silent,
-        Reply::Stalled(vec![text("They")]),
-        Reply::Unreachable,
+    for (state, reply) in [
+        (StateKind::Opening, Reply::Silent),
+        (
+            StateKind::Summarizing,
+            Reply::Stalled(vec![text("They"), Part::Cut]),
+        ),
+        (StateKind::Waiting, Reply::Unreachable),
     ] {
         let mut world = summarizing(|_| {}).reply(reply);
         world.send("Go on");
-        for _ in 0..3 {
-            world.step();
-        }
+        world.drive_to(state);
         let given: Vec<_> = world.given.iter().copied().collect();
         world.cancel();
         assert_eq!(*world.outcome(), Outcome::Cancelled);
@@ -310,7 +314,11 @@ fn cancel_cuts_a_summary_short() {
 
 #[test]
 fn a_kill_in_the_middle_of_a_summary_resumes_it() {
-    for state in [StateKind::Opening, StateKind::Summarizing, StateKind::Waiting] {
+    for state in [
+        StateKind::Opening,
+        StateKind::Summarizing,
+        StateKind::Waiting,
+    ] {
         let world = stored(Dialect::OpenAiChat, |config| {
             config.context_guard.window = Some(1_500);
             config.compaction = summary_policy();
@@ -319,7 +327,7 @@ fn a_kill_in_the_middle_of_a_summary_resumes_it() {
         world.store.turn.history = Transcript::new(long_history());
         world = world.reply(match state {
             StateKind::Waiting => Reply::Unreachable,
-            _ => Reply::Stalled(vec![text("They")]),
+            _ => Reply::Stalled(vec![text("They"), Part::Cut]),
         });
         world.send("Go on");
         world.drive_to(state);
@@ -327,13 +335,20 @@ fn a_kill_in_the_middle_of_a_summary_resumes_it() {
         let revived =
             RunMachine::revive(&snapshot, Arc::clone(&world.config), Timestamp(world.now))
                 .expect("it was just written");
-        world.replies = [Reply::Complete(summary()), Reply::Complete(vec![text("Yes.")])].into();
+        world.replies = [
+            Reply::Complete(summary()),
+            Reply::Complete(vec![text("Yes.")]),
+        ]
+        .into();
         world.take_over(revived);
         world.drive();
         assert_eq!(*world.outcome(), Outcome::Success, "{state:?}");
         assert_eq!(compactions(&world).len(), 1, "{state:?}");
         let compaction = world.machine.transcript().compaction();
-        assert_eq!(compaction.summary.as_deref(), Some("They spoke of x and y."));
+        assert_eq!(
+            compaction.summary.as_deref(),
+            Some("They spoke of x and y.")
+        );
     }
 }
 
@@ -356,7 +371,7 @@ fn another_network_asks_for_the_summary_again() {
     let mut world = summarizing(|config| {
         config.device.network_change = NetworkChangePolicy::Reopen;
     })
-    .reply(Reply::Stalled(vec![text("They")]))
+    .reply(Reply::Stalled(vec![text("They"), Part::Cut]))
     .streams(summary())
     .streams([text("Yes.")]);
     world.send("Go on");
@@ -411,16 +426,19 @@ fn old_results_are_dropped_before_the_request() {
     let sent = contents(&requests[3]);
     let long = "x".repeat(4_000);
     let complete = sent.iter().filter(|text| **text == long).count();
-    let marked = sent.iter().filter(|text| text.starts_with("[This result was left out"));
+    let marked = sent
+        .iter()
+        .filter(|text| text.starts_with("[This result was left out"));
     assert_eq!((complete, marked.count()), (1, 2), "{sent:?}");
     let kept = serde_json::to_string(world.messages()).expect("JSON");
     assert!(!kept.contains("left out"), "the history has all of them");
     // What was dropped stays so: the prompt's start is that of the request before.
-    let mut next = next_turn(&world, "2", TurnOptions::default());
-    next.drive();
+    let next = next_turn(&world, "2", TurnOptions::default());
     let requests = next.seen.requests();
     let marked = contents(&requests[0]);
-    let marked = marked.iter().filter(|text| text.starts_with("[This result"));
+    let marked = marked
+        .iter()
+        .filter(|text| text.starts_with("[This result"));
     assert_eq!(marked.count(), 2);
 }
 
@@ -455,7 +473,9 @@ fn a_host_that_cannot_trim_leaves_the_request_as_it_is() {
     let world = guarded(1_700, ContextPolicy::Fail, |config| {
         config.compaction = CompactionPolicy::with(CompactionWay::Host);
     });
-    let world = with_history(world, long_history()).streams([text("Yes.")]).turn();
+    let world = with_history(world, long_history())
+        .streams([text("Yes.")])
+        .turn();
     assert_eq!(*world.outcome(), Outcome::Success);
     assert_eq!(world.seen.effect_names(), ["trim trim:0", "open open:0:0"]);
     assert!(world.seen.warnings()[0].contains("could not be trimmed"));
@@ -471,8 +491,7 @@ fn the_hosts_choice_lasts_beyond_the_turn() {
         .trims
         .push_back(|overflow| (overflow.newest(0.3), Some("In short.".to_owned())));
     let first = world.turn();
-    let mut second = next_turn(&first, "2", TurnOptions::default());
-    second.drive();
+    let second = next_turn(&first, "2", TurnOptions::default());
     let requests = second.seen.requests();
     let sent = contents(&requests[0]);
     assert!(sent[0].ends_with("In short."), "{sent:?}");
@@ -487,7 +506,9 @@ fn an_agent_or_an_unknown_window_is_never_compacted() {
             config.context_guard.window = window;
             config.context_guard.at_limit = ContextPolicy::Send;
         });
-        let world = with_history(world, long_history()).streams([text("Yes.")]).turn();
+        let world = with_history(world, long_history())
+            .streams([text("Yes.")])
+            .turn();
         let names = world.seen.effect_names();
         names.iter().any(|name| name.starts_with("trim"))
     };
@@ -513,7 +534,10 @@ fn a_model_of_its_own_writes_the_summary_by_default() {
     assert_eq!(requests[0]["model"], requests[1]["model"]);
     assert_eq!(contents(&requests[0])[0], "Sum it up in Norwegian.");
     let asked = requests[0].to_string();
-    assert!(!asked.contains(":7"), "the settings are those of answers: {asked}");
+    assert!(
+        !asked.contains(":7"),
+        "the settings are those of answers: {asked}"
+    );
 }
 
 #[test]
@@ -540,7 +564,8 @@ fn config_of_agent() -> RunConfig {
 #[test]
 fn messages_that_a_dead_host_showed_end_the_request_for_a_summary() {
     let mut world = summarizing(|_| {})
-        .reply(Reply::Stalled(vec![text("They")]))
+        .reply(Reply::Stalled(vec![text("They"), Part::Cut]))
+        .reply(Reply::Silent)
         .streams(summary())
         .streams([text("Yes.")]);
     world.send("Go on");
@@ -556,10 +581,15 @@ fn messages_that_a_dead_host_showed_end_the_request_for_a_summary() {
         content: Some("I th".to_owned()),
         ..Default::default()
     });
-    world.input(Input::Shown(vec![shown])).expect("a new host says so");
+    world
+        .input(Input::Shown(vec![shown]))
+        .expect("a new host says so");
     world.drive();
     assert_eq!(*world.outcome(), Outcome::Success);
-    assert_eq!(world.machine.transcript().compaction().summary.as_deref(), Some("They spoke of x and y."));
+    assert_eq!(
+        world.machine.transcript().compaction().summary.as_deref(),
+        Some("They spoke of x and y.")
+    );
 }
 
 #[test]
@@ -570,7 +600,8 @@ fn a_compacted_turn_replays_and_can_be_redacted() {
     })
     .journaled();
     let history = Transcript::new(long_history());
-    let journal = stepwell_core::journal::JournalWriter::new(&world.config, &"thread".into(), &history);
+    let journal =
+        stepwell_core::journal::JournalWriter::new(&world.config, &"thread".into(), &history);
     world.machine = RunMachine::new(Arc::clone(&world.config), "thread".into(), history.clone());
     world.store.turn.history = history;
     world.journal = Some(journal);
@@ -592,6 +623,7 @@ fn a_run_from_before_compaction_lasted_still_leaves_out_what_it_did() {
         config
     });
     world = with_history(world, long_history());
+    world.fallback_reply = Some(Reply::Silent);
     world.send("Go on");
     let mut snapshot: Value = serde_json::from_str(&world.machine.snapshot()).expect("JSON");
     snapshot["run"]["core"]["window"] = serde_json::json!({
@@ -617,7 +649,14 @@ fn the_blocks_rebuild_the_compaction() {
     let mut world = with_history(world, long_history());
     world.store.turn.history = Transcript::new(long_history());
     let world = world.streams(summary()).streams([text("Yes.")]).turn();
-    let blocks: Vec<&Block> = world.store.turn.turn.blocks.iter().map(|it| &it.block).collect();
+    let blocks: Vec<&Block> = world
+        .store
+        .turn
+        .turn
+        .blocks
+        .iter()
+        .map(|it| &it.block)
+        .collect();
     let compacted = blocks.iter().find_map(|block| match &block.content {
         BlockContent::Compacted { compaction, .. } => Some(compaction),
         _ => None,
@@ -625,7 +664,15 @@ fn the_blocks_rebuild_the_compaction() {
     assert_eq!(compacted, Some(world.machine.transcript().compaction()));
     assert!(!compacted.expect("it is recorded").is_none());
     let effect = EffectId::Open { hop: 0, attempt: 1 };
-    assert!(world.seen.effect_names().contains(&format!("open {effect}")));
+    assert!(
+        world
+            .seen
+            .effect_names()
+            .contains(&format!("open {effect}"))
+    );
     let carried = world.seen.requests();
-    assert!(!carried[1].to_string().contains(SUMMARY), "ids are not sent");
+    assert!(
+        !carried[1].to_string().contains(SUMMARY),
+        "ids are not sent"
+    );
 }

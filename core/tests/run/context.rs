@@ -246,7 +246,11 @@ fn the_host_leaves_out_what_does_not_fit_and_the_history_stays_whole() {
     assert_eq!(*world.outcome(), Outcome::Success);
     assert_eq!(world.seen.effect_names(), ["trim trim:0", "open open:0:0"]);
     let request = &world.seen.requests()[0];
-    assert!(request["messages"][0].to_string().contains("They spoke of x and y."));
+    assert!(
+        request["messages"][0]
+            .to_string()
+            .contains("They spoke of x and y.")
+    );
     let sent = request["messages"].as_array().expect("messages");
     let last = sent.last().map(|message| &message["content"]);
     assert_eq!(last, Some(&Value::from("Go on")));

@@ -85,7 +85,11 @@ fn written(message: &Message) -> String {
         }
         Message::Tool(result) => {
             let text = content(&result.content);
-            format!("Result of the call {}: {}", result.tool_call_id, start(&text))
+            format!(
+                "Result of the call {}: {}",
+                result.tool_call_id,
+                start(&text)
+            )
         }
         Message::Assistant(message) => {
             let text = message.content.as_deref().filter(|text| !text.is_empty());
@@ -95,7 +99,10 @@ fn written(message: &Message) -> String {
                 let name = &call.function.name;
                 format!("The assistant calls {name} ({}): {arguments}", call.id)
             });
-            text.into_iter().chain(calls).collect::<Vec<_>>().join("\n\n")
+            text.into_iter()
+                .chain(calls)
+                .collect::<Vec<_>>()
+                .join("\n\n")
         }
         Message::Reasoning(_) => String::new(),
         Message::Activity(_) => "Assistant: [media]".to_owned(),
@@ -125,7 +132,9 @@ fn start(text: &str) -> Cow<'_, str> {
     if text.len() <= MAX_RESULT_BYTES {
         return Cow::Borrowed(text);
     }
-    let end = (0..=MAX_RESULT_BYTES).rev().find(|at| text.is_char_boundary(*at));
+    let end = (0..=MAX_RESULT_BYTES)
+        .rev()
+        .find(|at| text.is_char_boundary(*at));
     let end = end.unwrap_or(0);
     Cow::Owned(format!("{} […]", &text[..end]))
 }

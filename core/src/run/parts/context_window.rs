@@ -179,7 +179,10 @@ mod tests {
         window.wait(size, true);
         assert_eq!((window.next_way(), window.next_way()), (0, 1));
         let stored = serde_json::to_string(&window).unwrap();
-        assert_eq!(serde_json::from_str::<ContextWindow>(&stored).unwrap(), window);
+        assert_eq!(
+            serde_json::from_str::<ContextWindow>(&stored).unwrap(),
+            window
+        );
         assert_eq!(window.take_waiting(), (size, true));
         window.begin_request();
         assert!(window.is_untouched());

@@ -83,7 +83,10 @@ mod tests {
 
     #[test]
     fn an_answer_without_text_is_no_summary() {
-        assert_eq!(answered(" They met. \n").text().as_deref(), Some("They met."));
+        assert_eq!(
+            answered(" They met. \n").text().as_deref(),
+            Some("They met.")
+        );
         assert_eq!(answered(" \n").text(), None);
         let mut refusal = answered("I cannot.");
         if let Some(Message::Assistant(message)) = refusal.answer_mut().message_mut("m") {

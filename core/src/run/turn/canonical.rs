@@ -95,7 +95,11 @@ fn canon_kept(turn: &Turn, abstraction: &Abstraction, out: &mut impl Hasher) {
     json(
         &(
             &turn.steering,
-            &(&turn.broken_stream, &turn.draft, turn.transcript.compaction()),
+            &(
+                &turn.broken_stream,
+                &turn.draft,
+                turn.transcript.compaction(),
+            ),
             &turn.window,
             &turn.typed,
             &turn.empty,

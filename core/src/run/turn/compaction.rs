@@ -184,8 +184,13 @@ impl Turn {
 
     /// Warns of an answer that is no summary.
     pub(in crate::run) fn warn_of_empty_summary(&mut self) {
-        if self.draft.as_ref().is_some_and(|draft| draft.text().is_none()) {
-            let message = "the turn continues without a summary of the conversation: the model wrote none";
+        if self
+            .draft
+            .as_ref()
+            .is_some_and(|draft| draft.text().is_none())
+        {
+            let message =
+                "the turn continues without a summary of the conversation: the model wrote none";
             self.warn(message.to_owned());
         }
     }

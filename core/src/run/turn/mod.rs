@@ -30,8 +30,8 @@ mod stream;
 pub(super) mod typed;
 
 use super::parts::{
-    Access, Beginnings, Budget, Clocks, Comeback, ContextWindow, Draft, Effects, EmptyAnswer, Network,
-    Presenter, Questions, Recorder, Route, Setup, Steering, TypedAnswer,
+    Access, Beginnings, Budget, Clocks, Comeback, ContextWindow, Draft, Effects, EmptyAnswer,
+    Network, Presenter, Questions, Recorder, Route, Setup, Steering, TypedAnswer,
 };
 use super::protocol::{
     BlockContent, ChangedRequest, RunConfig, RunEvent, Start, SteeringRefusal, TurnOptions,
