@@ -16,6 +16,7 @@ mod approval;
 mod cancel;
 mod canonical;
 mod checkpoints;
+mod compacted_histories;
 mod compaction;
 mod context;
 mod context_tokens;
