@@ -8,9 +8,10 @@ use stepwell_core::Usd;
 use stepwell_core::dialect::{Dialect, Resumption};
 use stepwell_core::provider::ModelPrice;
 use stepwell_core::run::{
-    BackgroundPolicy, CompactionWay, ContextGuard, ContextPolicy, Credentials, DevicePolicy, Durability,
-    ErrorKind, Fallback, FallbackModel, HookMoment, HookSpec, KilledPolicy, LimitPolicy,
-    ModelChoice, NetworkChangePolicy, OfflinePolicy, RunConfig, RunIds, SummaryPolicy, TextOptions,
+    BackgroundPolicy, CompactionWay, ContextGuard, ContextPolicy, Credentials, DevicePolicy,
+    Durability, ErrorKind, Fallback, FallbackModel, HookMoment, HookSpec, KilledPolicy,
+    LimitPolicy, ModelChoice, NetworkChangePolicy, OfflinePolicy, RunConfig, RunIds, SummaryPolicy,
+    TextOptions,
 };
 use stepwell_core::tool::{OutputMode, OutputType, Tool};
 
@@ -193,8 +194,7 @@ impl Setting {
             other.endpoint.quirks.price = Some(price);
         }
         // A summary may use up what the turn may cost, and the request that it is for is sent all the same.
-        let is_poor =
-            self.context / 4 % 4 == 3 && self.limits == 0 && config.compaction.is_off();
+        let is_poor = self.context / 4 % 4 == 3 && self.limits == 0 && config.compaction.is_off();
         config.limits.max_cost = is_poor.then_some(Usd::from_nanos(9));
         config.timeouts.turn = self.has_turn_timeout.then_some(Duration::from_secs(600));
         config
