@@ -7,6 +7,7 @@ use serde_json::Value;
 use stepwell_core::event::{Event, Interrupt, Message, MessageContent};
 use stepwell_core::run::{Pending, RunEvent, ToolCallUpdate, ToolPartialResult, ToolProgress};
 use stepwell_core::tool::{ToolFailure, ToolOutput};
+use stepwell_core::transcript::Compaction;
 use stepwell_core::{CallKey, MessageId, RunId, ToolCallId};
 
 /// The events of the turn itself that change a chat screen, as the JSON API writes them.
@@ -57,6 +58,11 @@ enum TurnEvent {
         hop: u32,
         attempt: u32,
     },
+    ContextTrimmed {
+        left_out: Vec<MessageId>,
+        tokens: u64,
+        compaction: Compacted,
+    },
     OutputRefused {
         reason: String,
         retries_left: u32,
@@ -78,6 +84,17 @@ enum TurnEvent {
     },
     #[serde(other)]
     Other,
+}
+
+/// The part of a conversation that requests no longer carry as it is.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Compacted {
+    through: Option<MessageId>,
+    #[serde(default)]
+    kept: Vec<MessageId>,
+    summary: Option<String>,
+    results_through: Option<MessageId>,
 }
 
 /// The result of a call.
@@ -148,6 +165,20 @@ impl TurnEvent {
             },
             Self::WaitingForNetwork { up_to_ms } => RunEvent::WaitingForNetwork { up_to_ms },
             Self::StreamResumed { hop, attempt } => RunEvent::StreamResumed { hop, attempt },
+            Self::ContextTrimmed {
+                left_out,
+                tokens,
+                compaction,
+            } => RunEvent::ContextTrimmed {
+                left_out,
+                tokens,
+                compaction: Compaction {
+                    through: compaction.through,
+                    kept: compaction.kept,
+                    summary: compaction.summary,
+                    results_through: compaction.results_through,
+                },
+            },
             Self::OutputRefused {
                 reason,
                 retries_left,

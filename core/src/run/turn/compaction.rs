@@ -9,7 +9,7 @@ use crate::dialect::Dialect;
 use crate::event::{Message, TokenUsage};
 use crate::run::parts::{Answer, Draft, Reading};
 use crate::run::protocol::{BlockContent, EffectId, Failure, RunEvent, TimerKey};
-use crate::transcript::Compaction;
+use crate::transcript::{Compaction, token_estimate};
 use std::borrow::Cow;
 
 impl Turn {
@@ -56,13 +56,11 @@ impl Turn {
             return;
         }
         let compaction = Compaction::default();
-        self.transcript.set_compaction(compaction.clone());
         // The provider has counted a shorter conversation.
         self.transcript.put_usage(Vec::new());
-        self.record(BlockContent::Compacted {
-            compaction,
-            usage: Vec::new(),
-        });
+        let messages = self.transcript.messages().iter();
+        let tokens = messages.map(token_estimate::of_message).sum();
+        self.compact(compaction, Vec::new(), Vec::new(), tokens);
     }
 
     /// Compacts the conversation of a run from before compaction lasted, as that run did.

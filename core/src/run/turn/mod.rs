@@ -191,14 +191,14 @@ impl Turn {
         self.recorder = Recorder::new(self.setup.config().durability);
         self.beginnings.begin_turn(&self.transcript);
         self.clocks.begin_turn(self.setup.config().timeouts.turn);
-        if is_whole {
-            self.take_compaction_away();
-        }
         let thread_id = self.ids.thread_id.clone();
         self.event(RunEvent::Started {
             thread_id,
             run_id: start.run_id,
         });
+        if is_whole {
+            self.take_compaction_away();
+        }
         if let Some(known) = twice {
             self.warn(format!(
                 "the conversation has a message `{known}` already: it was not added again"
