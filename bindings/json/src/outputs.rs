@@ -181,9 +181,7 @@ mod tests {
                 },
                 json!({
                     "type": "contextTrimmed", "leftOut": ["message"], "tokens": 5,
-                    "compaction": {
-                        "through": "message", "kept": [], "summary": "In short.", "resultsThrough": null
-                    },
+                    "compaction": { "through": "message", "kept": [], "summary": "In short." },
                 }),
             ),
             (

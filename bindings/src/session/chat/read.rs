@@ -270,6 +270,14 @@ mod tests {
             read_run_event(delta),
             Ok(Some(RunEvent::AgUi(Event::TextMessageContent(_))))
         ));
+        let trimmed = json!({
+            "type": "contextTrimmed", "leftOut": ["m"], "tokens": 5,
+            "compaction": {"through": "m", "kept": [], "summary": "In short."},
+        });
+        let Ok(Some(RunEvent::ContextTrimmed { compaction, .. })) = read_run_event(trimmed) else {
+            panic!("a compaction");
+        };
+        assert_eq!(compaction.summary.as_deref(), Some("In short."));
         let ended = json!({"type": "completed", "outcome": {"outcome": "success"}});
         assert_eq!(
             read_run_event(ended),
