@@ -102,8 +102,8 @@ pub use effect::{
 };
 pub use error::{CallbackError, StepwellError, ToolError};
 pub use event::{
-    ArgumentsChange, EncryptedValueSubtype, Event, EventCommon, Interrupt, SteeringRefusal,
-    TextMessageRole, ToolCallStatus, ToolFailureKind, ToolResult, event_to_json,
+    ArgumentsChange, Compaction, EncryptedValueSubtype, Event, EventCommon, Interrupt,
+    SteeringRefusal, TextMessageRole, ToolCallStatus, ToolFailureKind, ToolResult, event_to_json,
 };
 #[cfg(feature = "agent")]
 pub use fork::{after_fork_in_child, after_fork_in_parent, before_fork};
@@ -154,9 +154,9 @@ pub use runtime::shutdown;
 pub use serve::{AgUiEvents, AgUiServer, RunLimits, ServedReply, ServedRequest};
 #[cfg(feature = "uniffi")]
 pub use session::{
-    ActivityView, ChatConnection, ChatMessage, ChatPart, ChatProblem, ChatReducer, ChatRole,
-    ChatState, ChatStatus, ChatUpdate, MessageView, Role, SessionView, ToolCard, ToolCardProgress,
-    ToolExecution, TurnView, conversation_of, session_view,
+    ActivityView, ChatCompaction, ChatConnection, ChatMessage, ChatPart, ChatProblem, ChatReducer,
+    ChatRole, ChatState, ChatStatus, ChatUpdate, MessageView, Role, SessionView, ToolCard,
+    ToolCardProgress, ToolExecution, TurnView, conversation_of, session_view,
 };
 pub use session::{TurnBlock, TurnRecord, read_run_event};
 #[cfg(feature = "agent")]

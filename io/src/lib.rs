@@ -107,7 +107,7 @@ pub mod message {
     pub use stepwell_core::event::{
         ContentPart, Interrupt, Message, MessageContent, ResumeEntry, ResumeStatus,
     };
-    pub use stepwell_core::transcript::Transcript;
+    pub use stepwell_core::transcript::{Compaction, Transcript};
 }
 
 /// The configuration of an agent, and of one turn.
@@ -119,10 +119,11 @@ pub mod config {
     pub use crate::model_health::ModelHealth;
     pub use stepwell_core::dialect::{Endpoint, GenerationSettings, ToolChoice};
     pub use stepwell_core::run::{
-        BackgroundPolicy, ContextGuard, ContextMessage, ContextOverflow, ContextPolicy,
-        DevicePolicy, Fallback, FallbackModel, HopContext, HopModel, LimitPolicy, Limits,
-        ModelChoice, ModelName, NetworkChangePolicy, OfflinePolicy, RepeatLimit, Retry,
-        RetryPolicy, RunConfig, TextOptions, Timeouts, TurnOptions,
+        BackgroundPolicy, CompactionPolicy, CompactionWay, ContextGuard, ContextMessage,
+        ContextOverflow, ContextPolicy, DevicePolicy, Fallback, FallbackModel, HopContext,
+        HopModel, LimitPolicy, Limits, ModelChoice, ModelName, NetworkChangePolicy, OfflinePolicy,
+        RepeatLimit, Retry, RetryPolicy, RunConfig, SummaryPolicy, TextOptions, Timeouts,
+        TurnOptions,
     };
 }
 

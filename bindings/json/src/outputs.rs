@@ -115,7 +115,7 @@ mod tests {
     use stepwell_core::event::Message;
     use stepwell_core::run::{self, Block, BlockContent, EffectId, PartialArgumentsUpdate};
     use stepwell_core::tool::{Arguments, OwnedChange, ToolOutput};
-    use stepwell_core::transcript::{RunFailure, ToolCallStatus};
+    use stepwell_core::transcript::{Compaction, RunFailure, ToolCallStatus};
 
     const CALL: CallKey = CallKey { hop: 0, index: 1 };
 
@@ -173,8 +173,16 @@ mod tests {
                 RunEvent::ContextTrimmed {
                     left_out: vec!["message".into()],
                     tokens: 5,
+                    compaction: Compaction {
+                        through: Some("message".into()),
+                        summary: Some("In short.".to_owned()),
+                        ..Compaction::default()
+                    },
                 },
-                json!({ "type": "contextTrimmed", "leftOut": ["message"], "tokens": 5 }),
+                json!({
+                    "type": "contextTrimmed", "leftOut": ["message"], "tokens": 5,
+                    "compaction": { "through": "message", "kept": [], "summary": "In short." },
+                }),
             ),
             (
                 RunEvent::ToolCallUpdate(ToolCallUpdate {

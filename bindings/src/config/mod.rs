@@ -355,6 +355,7 @@ impl RunConfig {
             device: self.device.into(),
             text: self.text.into(),
             context_guard: self.context_guard.into(),
+            compaction: run::CompactionPolicy::default(),
             output: self.output.map(OutputType::into_core).transpose()?,
             hooks: self.hooks.into_iter().map(Into::into).collect(),
             tells_moves: false,

@@ -95,6 +95,7 @@ impl TurnOptions {
             limits: self.limits.map(Limits::into_core).transpose()?,
             user: self.user,
             output: self.output.map(OutputType::into_core).transpose()?,
+            whole_history: false,
             headers: Vec::new(),
         };
         let options = options.with_headers(headers)?;

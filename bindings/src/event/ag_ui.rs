@@ -1,6 +1,6 @@
 use super::json::{reasoning_message, tool_call_result};
 use super::parts::{
-    ArgumentsChange, EncryptedValueSubtype, EventCommon, Interrupt, SteeringRefusal,
+    ArgumentsChange, Compaction, EncryptedValueSubtype, EventCommon, Interrupt, SteeringRefusal,
     TextMessageRole, ToolCallStatus, ToolResult,
 };
 use crate::effect::CallKey;

@@ -7,6 +7,6 @@ mod parts;
 pub use ag_ui::Event;
 pub use json::event_to_json;
 pub use parts::{
-    ArgumentsChange, EncryptedValueSubtype, EventCommon, Interrupt, SteeringRefusal,
+    ArgumentsChange, Compaction, EncryptedValueSubtype, EventCommon, Interrupt, SteeringRefusal,
     TextMessageRole, ToolCallStatus, ToolFailureKind, ToolResult,
 };

@@ -66,6 +66,11 @@ mirror! {
 }
 
 mirror! {
+    #[derive(Clone, Debug, PartialEq, Eq, Serialize, uniffi::Record)]
+    #[serde(rename_all = "camelCase")]
+    #[mirror(stepwell_core::transcript::Compaction)]
+    pub struct Compaction;
+
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, uniffi::Enum)]
     #[serde(rename_all = "camelCase")]
     #[mirror(stepwell_core::transcript::ToolCallStatus, both)]

@@ -135,8 +135,8 @@ inputs! {
     /// The user does not allow the call. The reason is for the model to read.
     deny[effect](reason: Option<String>) => decided(effect, Decision::Denied { reason });
     /// The app shortened the conversation to these messages. The history stays complete; the other messages are left
-    /// out of this turn's requests. What belongs together stays together: a call with its results, and the reasoning
-    /// before them. The last question and the last message stay too. The model gets `summary` instead of the others.
+    /// out of the requests of this turn and of those that follow it. What belongs together stays together: a call with its
+    /// results, and the reasoning before them. The last question and the last message stay too. The model gets `summary` instead of the others.
     #[uniffi::method(default(summary = None))]
     context_trimmed[effect](keep: Vec<String>; summary: Option<String>) => trimmed(effect, keep, summary);
     /// The app has no way to shorten the conversation: the turn fails.

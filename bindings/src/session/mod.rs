@@ -8,8 +8,8 @@ mod view;
 pub use chat::read_run_event;
 #[cfg(feature = "uniffi")]
 pub use chat::{
-    ChatConnection, ChatMessage, ChatPart, ChatProblem, ChatReducer, ChatRole, ChatState,
-    ChatStatus, ChatUpdate, ToolCard, ToolCardProgress,
+    ChatCompaction, ChatConnection, ChatMessage, ChatPart, ChatProblem, ChatReducer, ChatRole,
+    ChatState, ChatStatus, ChatUpdate, ToolCard, ToolCardProgress,
 };
 pub use record::{TurnBlock, TurnRecord};
 #[cfg(feature = "uniffi")]

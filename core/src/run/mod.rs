@@ -7,6 +7,7 @@
 //!                │                 ▼
 //!                └── continue ── ExecutingTools
 //! Opening, Streaming ─ transient failure, nothing consumed or to be resumed ▶ Waiting ─ wake ▶ Opening
+//! Opening ─ a model writes a summary of the conversation first ▶ Summarizing ─ done, or given up ▶ Opening
 //! Opening, Streaming ─ the model failed, and another one is asked ▶ Opening
 //! Streaming ─ another network, nothing consumed or to be resumed ▶ Opening
 //! Streaming ─ hooks look at the answer ▶ Reviewing ─ the hooks accept it ▶ as from Streaming
@@ -41,15 +42,16 @@ pub use machine::{CanonicalForm, RunMachine, SnapshotError};
 pub use protocol::ticket;
 pub use protocol::{
     AnswerText, Attached, Authorization, BackgroundPolicy, Block, BlockContent, CORRECTION, CUT,
-    ContextGuard, ContextMessage, ContextOverflow, ContextPolicy, Credentials, Deadline, Decision,
-    DevicePolicy, Durability, EdgeRow, Effect, EffectId, EffectStage, ErrorKind, Failure, Fallback,
-    FallbackError, FallbackModel, HookAnswer, HookMoment, HookPlace, HookSpec, HookSubject,
-    HookedAnswer, HookedRequest, HookedResult, HopContext, HopModel, Incomplete, Input,
-    KilledPolicy, LimitPolicy, Limits, Misuse, ModelChoice, ModelName, NetworkChangePolicy,
-    OfflinePolicy, Outcome, Output, ParseEffectIdError, PartialArgumentsUpdate,
-    PartialOutputUpdate, PartialTooLarge, Pending, PendingKind, Problem, Question, QuestionError,
-    REFUSED, Refusal, RepeatLimit, ResumeError, Retry, RetryPolicy, RunConfig, RunEvent, RunIds,
-    Start, StateKind, SteeringRefusal, TextOptions, Timeouts, TimerKey, ToolCallUpdate,
+    CompactionError, CompactionPolicy, CompactionWay, ContextGuard, ContextMessage,
+    ContextOverflow, ContextPolicy, Credentials, Deadline, Decision, DevicePolicy, Durability,
+    EdgeRow, Effect, EffectId, EffectStage, ErrorKind, Failure, Fallback, FallbackError,
+    FallbackModel, HookAnswer, HookMoment, HookPlace, HookSpec, HookSubject, HookedAnswer,
+    HookedRequest, HookedResult, HopContext, HopModel, Incomplete, Input, KilledPolicy,
+    LimitPolicy, Limits, Misuse, ModelChoice, ModelName, NetworkChangePolicy, OfflinePolicy,
+    Outcome, Output, ParseEffectIdError, PartialArgumentsUpdate, PartialOutputUpdate,
+    PartialTooLarge, Pending, PendingKind, Problem, Question, QuestionError, REFUSED, Refusal,
+    RepeatLimit, ResumeError, Retry, RetryPolicy, RunConfig, RunEvent, RunIds, Start, StateKind,
+    SteeringRefusal, SummaryPolicy, TextOptions, Timeouts, TimerKey, ToolCallUpdate,
     ToolInvocation, ToolPartialResult, ToolProgress, TurnLimit, TurnOptions, TurnStatus,
     UserAnswer, cut_messages,
 };
@@ -66,9 +68,10 @@ pub use states::interrupted::Resumed;
 pub use states::opening::{Opened, Refused, Shown};
 pub use states::reviewing::Reviewed;
 pub use states::streaming::{Ended, Flow, Lost};
+pub use states::summarizing::Summarized;
 pub use states::{
     Completed, Decoding, EDGES, ExecutingTools, Idle, Interrupted, Opening, Reviewing, Run, State,
-    Statechart, Streaming, Waiting, statechart, statechart_mermaid,
+    Statechart, Streaming, Summarizing, Waiting, statechart, statechart_mermaid,
 };
 #[doc(hidden)]
 pub use stored::{SessionError, Turn as StoredTurn, TurnBlock, TurnHistory};

@@ -20,8 +20,8 @@ mod view_state;
 pub use crate::run::{SessionError, StoredTurn as Turn, TurnBlock, TurnHistory};
 pub use builder::{MessageBuilder, TokenBudget};
 pub use chat::{
-    ChatConnection, ChatMessage, ChatPart, ChatProblem, ChatReducer, ChatRole, ChatState,
-    ChatStatus, ChatUpdate, ToolCard, ToolCardProgress,
+    ChatCompaction, ChatConnection, ChatMessage, ChatPart, ChatProblem, ChatReducer, ChatRole,
+    ChatState, ChatStatus, ChatUpdate, ToolCard, ToolCardProgress,
 };
 pub use format::FormattedResult;
 pub use pending::pending;

@@ -1,7 +1,7 @@
 //! A conversation of which a checkpoint has what cannot be rebuilt from stored blocks.
 
 use super::index::Index;
-use super::{LiveCall, Transcript};
+use super::{Compaction, LiveCall, Transcript};
 use crate::MessageId;
 use crate::event::Message;
 use serde::{Deserialize, Serialize};
@@ -118,6 +118,8 @@ impl Transcript {
             next_call: self.next_call,
             summary: self.summary.clone(),
             brought: self.brought.clone(),
+            // A block has it.
+            compaction: Compaction::default(),
             index: Index::default(),
         };
         let outline = Outline {
@@ -135,15 +137,6 @@ impl Transcript {
     ) -> impl Iterator<Item = &'a LiveCall> {
         let calls = self.calls.iter();
         calls.filter(|call| call.key.hop == self.hop && outline.results.contains(&call.key.index))
-    }
-
-    /// Ids, by the places of their messages.
-    pub(crate) fn rows_of_ids(&self, ids: &[MessageId]) -> Vec<Row<MessageId>> {
-        let mut rows = Vec::new();
-        for id in ids {
-            Row::push(&mut rows, self.position(id), || id.clone());
-        }
-        rows
     }
 
     /// Messages, by the places of those that are the same here.
@@ -201,6 +194,7 @@ impl Transcript {
         Ok(Self {
             messages,
             state: outline.state.unwrap_or(rebuilt.state),
+            compaction: rebuilt.compaction,
             index,
             ..self
         })

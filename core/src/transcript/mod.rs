@@ -23,6 +23,7 @@ mod apply;
 mod builder;
 mod calls;
 mod checkpoint;
+mod compaction;
 mod delta;
 mod index;
 mod json;
@@ -37,6 +38,8 @@ pub use applied::{Applied, Item};
 pub(crate) use builder::{result_shown_as, without_edited_note};
 pub use builder::{shown_result, tool_message, tool_messages};
 pub(crate) use checkpoint::{MessagePart, Misfit, Outline, Row};
+pub(crate) use compaction::is_sent;
+pub use compaction::{Compaction, SUMMARY};
 pub use live_call::{LiveCall, ToolCallStatus};
 pub use summary::{HopSummary, RunFailure};
 
@@ -59,6 +62,9 @@ pub struct Transcript {
     /// The calls that only snapshots of the run brought, where the agent is from before 1.0.
     #[serde(skip_serializing_if = "Option::is_none")]
     brought: Option<Vec<ToolCallId>>,
+    /// The part that requests no longer carry as it is.
+    #[serde(skip_serializing_if = "Compaction::is_none")]
+    compaction: Compaction,
     #[serde(skip_serializing_if = "Index::tells_nothing")]
     index: Index,
 }
@@ -75,6 +81,8 @@ struct Stored {
     #[serde(default)]
     brought: Option<Vec<ToolCallId>>,
     #[serde(default)]
+    compaction: Compaction,
+    #[serde(default)]
     index: Index,
 }
 
@@ -88,6 +96,7 @@ impl From<Stored> for Transcript {
             next_call,
             summary,
             brought,
+            compaction,
             index,
         } = stored;
         let index = index.completed(&messages);
@@ -99,6 +108,7 @@ impl From<Stored> for Transcript {
             next_call,
             summary,
             brought,
+            compaction,
             index,
         }
     }
@@ -129,6 +139,7 @@ impl Transcript {
             next_call: 0,
             summary: HopSummary::default(),
             brought: None,
+            compaction: Compaction::default(),
             index,
         }
     }
@@ -138,6 +149,23 @@ impl Transcript {
     pub fn with_shared_state(mut self, state: Value) -> Self {
         self.state = state;
         self
+    }
+
+    /// The same with this part that requests no longer carry as it is.
+    #[must_use]
+    pub fn with_compaction(mut self, compaction: Compaction) -> Self {
+        self.compaction = compaction;
+        self
+    }
+
+    /// The part of the conversation that requests no longer carry as it is.
+    #[must_use]
+    pub fn compaction(&self) -> &Compaction {
+        &self.compaction
+    }
+
+    pub(crate) fn set_compaction(&mut self, compaction: Compaction) {
+        self.compaction = compaction;
     }
 
     /// The messages, oldest first. The last ones may still be streaming.

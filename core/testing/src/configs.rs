@@ -8,9 +8,10 @@ use stepwell_core::Usd;
 use stepwell_core::dialect::{Dialect, Resumption};
 use stepwell_core::provider::ModelPrice;
 use stepwell_core::run::{
-    BackgroundPolicy, ContextGuard, ContextPolicy, Credentials, DevicePolicy, Durability,
-    ErrorKind, Fallback, FallbackModel, HookMoment, HookSpec, KilledPolicy, LimitPolicy,
-    ModelChoice, NetworkChangePolicy, OfflinePolicy, RunConfig, RunIds, TextOptions,
+    BackgroundPolicy, CompactionWay, ContextGuard, ContextPolicy, Credentials, DevicePolicy,
+    Durability, ErrorKind, Fallback, FallbackModel, HookMoment, HookSpec, KilledPolicy,
+    LimitPolicy, ModelChoice, NetworkChangePolicy, OfflinePolicy, RunConfig, RunIds, SummaryPolicy,
+    TextOptions,
 };
 use stepwell_core::tool::{OutputMode, OutputType, Tool};
 
@@ -188,16 +189,36 @@ impl Setting {
         if self.dialect != Dialect::AgUi && self.models.is_multiple_of(4) {
             config.fallback = self.fallback();
         }
+        config.compaction.ways = self.compaction();
         // With a price, the checks on the usage also apply to the cost.
         let price = ModelPrice::new(Usd::from_nanos(7), Usd::from_nanos(1_000_000));
         config.endpoint.quirks.price = Some(price);
         for other in &mut config.fallback.models {
             other.endpoint.quirks.price = Some(price);
         }
-        let is_poor = self.context / 4 % 4 == 3 && self.limits == 0;
+        // A summary may use up what the turn may cost, and the request that it is for is sent all the same.
+        let is_poor = self.context / 4 % 4 == 3 && self.limits == 0 && config.compaction.is_off();
         config.limits.max_cost = is_poor.then_some(Usd::from_nanos(9));
         config.timeouts.turn = self.has_turn_timeout.then_some(Duration::from_secs(600));
         config
+    }
+
+    /// Ways to compact the conversation, of which a model's summary is one.
+    fn compaction(self) -> Vec<CompactionWay> {
+        let mut writer = FallbackModel::from(config(Dialect::Anthropic).endpoint);
+        if self.gives_keys {
+            writer.credentials = Credentials::Host;
+        }
+        let summary = CompactionWay::Summary(SummaryPolicy {
+            model: self.models.is_multiple_of(2).then(|| Box::new(writer)),
+            ..SummaryPolicy::default()
+        });
+        match self.models / 64 {
+            0 => Vec::new(),
+            1 => vec![summary],
+            2 => vec![CompactionWay::DropResults { keep: 0 }, summary],
+            _ => vec![CompactionWay::Host, summary],
+        }
     }
 
     /// Two other models, of which one speaks another dialect.

@@ -18,7 +18,7 @@ fn the_statechart_is_data_too() {
     let chart = serde_json::to_value(statechart()).expect("JSON");
     assert_eq!(chart["initial"], "idle");
     assert_eq!(chart["final"], serde_json::json!(["completed"]));
-    assert_eq!(chart["states"].as_array().map(Vec::len), Some(9));
+    assert_eq!(chart["states"].as_array().map(Vec::len), Some(10));
     assert_eq!(chart["edges"].as_array().map(Vec::len), Some(EDGES.len()));
     let first = serde_json::json!({"from": "idle", "on": "start", "to": "opening"});
     assert_eq!(chart["edges"][0], first);

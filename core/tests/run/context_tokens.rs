@@ -273,7 +273,9 @@ fn what_is_left_is_measured_by_what_the_provider_counted() {
     world.send("And?");
     world.drive();
     let trimmed = world.seen.events().find_map(|event| match event {
-        RunEvent::ContextTrimmed { left_out, tokens } => Some((left_out.clone(), *tokens)),
+        RunEvent::ContextTrimmed {
+            left_out, tokens, ..
+        } => Some((left_out.clone(), *tokens)),
         _ => None,
     });
     let overflow = overflow(&world).expect("the host is asked");

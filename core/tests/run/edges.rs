@@ -51,7 +51,7 @@ fn lives() -> Vec<World> {
         .tool("work", |_| ToolReply::text("ok"))
     };
     use StateKind::{
-        Decoding, ExecutingTools, Interrupted, Opening, Reviewing, Streaming, Waiting,
+        Decoding, ExecutingTools, Interrupted, Opening, Reviewing, Streaming, Summarizing, Waiting,
     };
     life(
         crate::world::chat()
@@ -266,6 +266,40 @@ fn lives() -> Vec<World> {
         Reviewing,
         go_on,
     );
+    // A model writes a summary first.
+    let summarizing = |reply| {
+        crate::compaction::summarizing(|config| {
+            config.device.network_change = NetworkChangePolicy::Reopen;
+        })
+        .reply(reply)
+    };
+    let cut = || Reply::Stalled(vec![text("They"), Part::Cut]);
+    let broken = Reply::Broken(vec![text("They"), Part::Cut]);
+    life(
+        summarizing(broken)
+            .streams([text("x")])
+            .streams([text("x")]),
+        Summarizing,
+        go_on,
+    );
+    life(
+        summarizing(cut()).streams([text("x")]).streams([text("x")]),
+        Summarizing,
+        |world| {
+            world.input(Input::NetworkLost).expect("at any time");
+            world.input(Input::NetworkAvailable).expect("at any time");
+        },
+    );
+    life(summarizing(cut()), Summarizing, cancel);
+    let mut late = summarizing(cut());
+    let mut config = (*late.config).clone();
+    config.timeouts.turn = Some(Duration::from_secs(1));
+    late.config = std::sync::Arc::new(config);
+    life(
+        crate::context::with_history(late, crate::context::long_history()),
+        Summarizing,
+        go_on,
+    );
     let mut idle = crate::world::chat();
     idle.cancel();
     lives.push(idle);
@@ -294,7 +328,7 @@ fn no_edge_stands_twice_in_the_table() {
 fn nothing_leaves_the_end_and_every_other_state_can_be_cancelled() {
     assert!(EDGES.iter().all(|row| row.from != StateKind::Completed));
     let states: BTreeSet<_> = EDGES.iter().map(|row| row.from).collect();
-    assert_eq!(states.len(), 8);
+    assert_eq!(states.len(), 9);
     for state in states {
         assert!(
             EDGES
@@ -309,7 +343,7 @@ fn the_chart_as_data_has_every_state_and_edge_and_where_they_begin_and_end() {
     let chart = statechart();
     assert_eq!(chart.initial, StateKind::Idle);
     assert_eq!(chart.r#final, [StateKind::Completed]);
-    assert_eq!(chart.states.len(), 9);
+    assert_eq!(chart.states.len(), 10);
     assert_eq!(chart.edges, EDGES);
 }
 

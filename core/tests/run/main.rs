@@ -17,6 +17,8 @@ mod background_answers;
 mod cancel;
 mod canonical;
 mod checkpoints;
+mod compacted_histories;
+mod compaction;
 mod context;
 mod context_tokens;
 mod crashes;

@@ -1,5 +1,6 @@
 //! Moments of runs, of every kind that a snapshot may be taken at.
 
+use crate::context::{long_history, with_history};
 use crate::interrupts::asks;
 use crate::world::{Reply, ToolReply, World, offer};
 use serde_json::json;
@@ -7,8 +8,8 @@ use std::time::Duration;
 use stepwell_core::Timestamp;
 use stepwell_core::dialect::Dialect;
 use stepwell_core::run::{
-    Durability, EffectId, HookMoment, HookPlace, HookSpec, Input, LimitPolicy, Refusal, RunConfig,
-    RunIds, StateKind,
+    CompactionPolicy, CompactionWay, Durability, EffectId, HookMoment, HookPlace, HookSpec, Input,
+    LimitPolicy, Refusal, RunConfig, RunIds, StateKind,
 };
 use stepwell_core::tool::{OutputMode, OutputType, Tool};
 use stepwell_testing::reply::{Call, Part, call, text};
@@ -22,6 +23,7 @@ struct Setting {
     fails_at_limit: bool,
     types: bool,
     hooks: bool,
+    summarizes: bool,
 }
 
 fn configure(config: &mut RunConfig, setting: Setting) {
@@ -53,6 +55,11 @@ fn configure(config: &mut RunConfig, setting: Setting) {
     if setting.hooks {
         config.hooks = vec![HookSpec::new("guard", HookMoment::ALL)];
     }
+    if setting.summarizes {
+        config.context_guard.window = Some(1_700);
+        let summary = CompactionWay::Summary(Default::default());
+        config.compaction = CompactionPolicy::with(summary);
+    }
 }
 
 pub struct Scene {
@@ -68,6 +75,7 @@ const PLAIN: Setting = Setting {
     fails_at_limit: false,
     types: false,
     hooks: false,
+    summarizes: false,
 };
 const STORES: Setting = Setting {
     stores: true,
@@ -363,6 +371,24 @@ pub fn scenes(dialect: Dialect) -> Vec<Scene> {
         at(StateKind::ExecutingTools)(world.streams(rich()))
     });
 
+    let summarizes = Setting {
+        summarizes: true,
+        ..PLAIN
+    };
+    if dialect != Dialect::AgUi {
+        scene("summarizing", summarizes, &|world| {
+            let world = with_history(world, long_history());
+            let mut world = world.reply(Reply::Stalled(vec![text("They spo"), Part::Cut]));
+            world.send("Go on");
+            world.drive_until(|world| world.scheduled.is_empty());
+            assert_eq!(world.machine.state(), StateKind::Summarizing);
+            world
+        });
+        scene("waiting-for-summary", summarizes, &|world| {
+            let world = with_history(world, long_history());
+            at(StateKind::Waiting)(world.reply(Reply::Unreachable))
+        });
+    }
     if dialect == Dialect::AgUi {
         scene("interrupted", PLAIN, &|world| {
             at(StateKind::Interrupted)(world.streams([text("Which?"), asks(&["q", "r"])]))

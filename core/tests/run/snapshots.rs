@@ -224,7 +224,10 @@ fn the_scenes_have_every_state() {
         scenes.map(|scene| scene.world.machine.state()).collect()
     };
     let all: BTreeSet<_> = EDGES.iter().flat_map(|row| [row.from, row.to]).collect();
-    assert_eq!(states(Dialect::AgUi), all);
+    // The conversation of an agent is its own.
+    let agent = states(Dialect::AgUi);
+    let missing: Vec<_> = all.difference(&agent).collect();
+    assert_eq!(missing, [&StateKind::Summarizing]);
     // Chat Completions has no questions.
     let chat = states(Dialect::OpenAiChat);
     let missing: Vec<_> = all.difference(&chat).collect();

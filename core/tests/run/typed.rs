@@ -47,7 +47,7 @@ fn opened(mut run: Run<Opening>, content_type: Option<&str>) -> Run<Streaming> {
     let ticket = sent(&mut run);
     match run.opened(ticket, content_type, NOW) {
         Opened::Streaming(run) => run,
-        Opened::Opening(_) => panic!("the request was just given out"),
+        Opened::Opening(_) | Opened::Summarizing(_) => panic!("the answer was just asked for"),
     }
 }
 

@@ -11,7 +11,7 @@ use stepwell_core::session::{
     ToolCardProgress, ViewOptions,
 };
 use stepwell_core::tool::{Tool, ToolRegistry, ToolResult};
-use stepwell_core::transcript::ToolCallStatus;
+use stepwell_core::transcript::{Compaction, ToolCallStatus};
 use stepwell_core::{CallKey, Timestamp};
 
 const CALL: CallKey = CallKey { hop: 0, index: 0 };
@@ -91,6 +91,32 @@ fn card(chat: &mut ChatReducer) -> ToolCard {
         _ => None,
     });
     card.expect("there is a call")
+}
+
+#[test]
+fn shows_a_compaction_until_it_is_taken_away() {
+    let mut chat = ChatReducer::new(ViewOptions::default());
+    let now = Timestamp(1_000);
+    chat.begin("run-1".into(), None, Some(Message::user("u", "Hello")), now);
+    assert_eq!(chat.state().compaction, None);
+    let trimmed = |compaction| RunEvent::ContextTrimmed {
+        left_out: Vec::new(),
+        tokens: 9,
+        compaction,
+    };
+    let compaction = Compaction {
+        through: Some("u".into()),
+        summary: Some("A greeting.".to_owned()),
+        ..Compaction::default()
+    };
+    chat.apply(&trimmed(compaction), now);
+    let update = chat.take_update().expect("it has changed");
+    let shown = update.compaction.expect("it is shown");
+    assert_eq!(shown.summary.as_deref(), Some("A greeting."));
+    assert_eq!(shown.through.as_deref(), Some("u"));
+    chat.apply(&trimmed(Compaction::default()), now);
+    let update = chat.take_update().expect("it has changed");
+    assert_eq!(update.compaction, None);
 }
 
 #[test]

@@ -5,6 +5,7 @@ use stepwell_core::run::{
     ErrorKind, HookMoment, ModelName, PartialArgumentsUpdate, PartialOutputUpdate, Pending,
     RunEvent, SteeringRefusal, ToolCallUpdate, ToolPartialResult, ToolProgress,
 };
+use stepwell_core::transcript::Compaction;
 use stepwell_core::{MessageId, RunId, ThreadId, ToolCallId};
 
 /// An update of a turn: of a [`Turn`](crate::Turn).
@@ -125,13 +126,15 @@ pub enum Update {
         /// The limit: the model's window without the room for the answer.
         window: u64,
     },
-    /// The turn continues without some messages, which did not fit the model's context window. The transcript keeps
-    /// them.
+    /// The conversation was compacted: requests carry less of it from here on, in this turn and in those that follow it. The
+    /// transcript keeps all messages.
     ContextTrimmed {
-        /// The messages that the requests no longer carry.
+        /// The messages that requests carry no longer.
         left_out: Vec<MessageId>,
         /// The estimated number of tokens of the request now.
         tokens: u64,
+        /// The part of the conversation that requests no longer carry as it is, with the summary.
+        compaction: Compaction,
     },
     /// A hook has refused, or failed.
     HookRefused {
@@ -220,9 +223,15 @@ impl Update {
             RunEvent::ContextNearlyFull { tokens, window } => {
                 Self::ContextNearlyFull { tokens, window }
             }
-            RunEvent::ContextTrimmed { left_out, tokens } => {
-                Self::ContextTrimmed { left_out, tokens }
-            }
+            RunEvent::ContextTrimmed {
+                left_out,
+                tokens,
+                compaction,
+            } => Self::ContextTrimmed {
+                left_out,
+                tokens,
+                compaction,
+            },
             RunEvent::HookRefused {
                 hook,
                 moment,

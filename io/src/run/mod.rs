@@ -165,6 +165,12 @@ impl<T> Run<T> {
         })
     }
 
+    /// Sends the complete history again: a [compaction](crate::AgentBuilder::compaction) by an earlier turn is taken away, for
+    /// this turn and for those that follow it. The turn itself may compact the conversation again.
+    pub fn whole_history(self) -> Self {
+        self.change(|new| new.start.options.whole_history = true)
+    }
+
     /// Names the end user to the provider; see [`GenerationSettings::user`].
     pub fn user(self, user: impl Into<String>) -> Self {
         self.change(|new| new.start.options.user = Some(user.into()))

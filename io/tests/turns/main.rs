@@ -3,6 +3,7 @@
 mod ag_ui;
 mod cancel;
 mod cohere_and_mistral;
+mod compaction;
 mod context;
 mod dialects;
 mod failures;

@@ -15,6 +15,7 @@ final class ChatState {
     this.interrupts = const [],
     this.usage = const TokenUsage(),
     this.omittedMessages = 0,
+    this.compaction,
     this.messages = const [],
   });
 
@@ -27,6 +28,7 @@ final class ChatState {
         interrupts: [for (final each in json.objects('interrupts')) Interrupt.fromJson(each)],
         usage: TokenUsage.fromJson(json.object('usage')),
         omittedMessages: json.number('omittedMessages'),
+        compaction: json['compaction'] == null ? null : ChatCompaction.fromJson(json.object('compaction')),
         messages: messages,
       );
 
@@ -50,8 +52,25 @@ final class ChatState {
   /// How many earlier messages [messages] leaves out.
   final int omittedMessages;
 
+  /// The part of the conversation that the model is no longer sent as it is. Absent if it is sent all messages.
+  final ChatCompaction? compaction;
+
   /// The messages, the oldest first. A message that has not changed is the same object as before.
   final List<ChatMessage> messages;
+}
+
+/// The part of a conversation that the model is no longer sent as it is. The screen still has all of it.
+final class ChatCompaction {
+  const ChatCompaction({this.through, this.summary});
+
+  factory ChatCompaction.fromJson(JsonObject json) =>
+      ChatCompaction(through: json['through'] as String?, summary: json['summary'] as String?);
+
+  /// The last message of the conversation that is left out. Absent if only results of tools are.
+  final String? through;
+
+  /// The summary that the model is sent instead.
+  final String? summary;
 }
 
 /// The status of a chat.

@@ -9,8 +9,8 @@ mod reducer;
 pub use read::read_run_event;
 #[cfg(feature = "uniffi")]
 pub use records::{
-    ChatConnection, ChatMessage, ChatPart, ChatProblem, ChatRole, ChatState, ChatStatus,
-    ChatUpdate, ToolCard, ToolCardProgress,
+    ChatCompaction, ChatConnection, ChatMessage, ChatPart, ChatProblem, ChatRole, ChatState,
+    ChatStatus, ChatUpdate, ToolCard, ToolCardProgress,
 };
 #[cfg(feature = "uniffi")]
 pub use reducer::ChatReducer;

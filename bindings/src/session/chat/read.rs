@@ -9,6 +9,7 @@ use stepwell_core::run::{
     ErrorKind, Pending, RunEvent, ToolCallUpdate, ToolPartialResult, ToolProgress,
 };
 use stepwell_core::tool::{ToolFailure, ToolOutput};
+use stepwell_core::transcript::Compaction;
 use stepwell_core::{CallKey, MessageId, RunId, ToolCallId};
 
 /// The events of the turn itself that change a chat screen, as the JSON API writes them.
@@ -60,6 +61,11 @@ enum TurnEvent {
         hop: u32,
         attempt: u32,
     },
+    ContextTrimmed {
+        left_out: Vec<MessageId>,
+        tokens: u64,
+        compaction: Compacted,
+    },
     OutputRefused {
         reason: String,
         retries_left: u32,
@@ -81,6 +87,17 @@ enum TurnEvent {
     },
     #[serde(other)]
     Other,
+}
+
+/// The part of a conversation that requests no longer carry as it is.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Compacted {
+    through: Option<MessageId>,
+    #[serde(default)]
+    kept: Vec<MessageId>,
+    summary: Option<String>,
+    results_through: Option<MessageId>,
 }
 
 /// The result of a call.
@@ -153,6 +170,20 @@ impl TurnEvent {
             },
             Self::WaitingForNetwork { up_to_ms } => RunEvent::WaitingForNetwork { up_to_ms },
             Self::StreamResumed { hop, attempt } => RunEvent::StreamResumed { hop, attempt },
+            Self::ContextTrimmed {
+                left_out,
+                tokens,
+                compaction,
+            } => RunEvent::ContextTrimmed {
+                left_out,
+                tokens,
+                compaction: Compaction {
+                    through: compaction.through,
+                    kept: compaction.kept,
+                    summary: compaction.summary,
+                    results_through: compaction.results_through,
+                },
+            },
             Self::OutputRefused {
                 reason,
                 retries_left,
@@ -244,6 +275,14 @@ mod tests {
             read_run_event(delta),
             Ok(Some(RunEvent::AgUi(Event::TextMessageContent(_))))
         ));
+        let trimmed = json!({
+            "type": "contextTrimmed", "leftOut": ["m"], "tokens": 5,
+            "compaction": {"through": "m", "kept": [], "summary": "In short."},
+        });
+        let Ok(Some(RunEvent::ContextTrimmed { compaction, .. })) = read_run_event(trimmed) else {
+            panic!("a compaction");
+        };
+        assert_eq!(compaction.summary.as_deref(), Some("In short."));
         let ended = json!({"type": "completed", "outcome": {"outcome": "success"}});
         assert_eq!(
             read_run_event(ended),

@@ -26,6 +26,10 @@ mirror! {
         Error,
     }
 
+    #[derive(Clone, Debug, PartialEq, Eq, uniffi::Record)]
+    #[mirror(stepwell_core::session::ChatCompaction)]
+    pub struct ChatCompaction;
+
     #[derive(Clone, Debug, PartialEq, Eq, uniffi::Enum)]
     #[mirror(stepwell_core::session::ChatConnection)]
     pub enum ChatConnection;

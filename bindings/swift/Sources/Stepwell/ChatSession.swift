@@ -223,7 +223,7 @@ public final class ChatSessionWith<Deps: Sendable> {
         state = ChatState(
             revision: update.revision, status: update.status, connection: update.connection, problem: update.problem,
             pending: update.pending, interrupts: update.interrupts, usage: update.usage,
-            omittedMessages: update.omittedMessages, messages: messages)
+            omittedMessages: update.omittedMessages, compaction: update.compaction, messages: messages)
     }
 }
 

@@ -28,10 +28,11 @@ pub(in crate::run) fn send(turn: &mut Turn) {
         let run_id = turn.ids().run_id.clone();
         turn.event(RunEvent::HopStarted { hop, run_id });
     }
-    turn.emit(EffectId::Open { hop, attempt: 0 });
+    let attempt = turn.first_attempt();
+    turn.emit(EffectId::Open { hop, attempt });
 }
 
-/// Returns whether no request of the hop was sent yet.
+/// Returns whether no model was asked for the hop's answer yet.
 fn is_first_model(turn: &Turn) -> bool {
-    turn.first_attempt() == 0
+    turn.is_first_model()
 }

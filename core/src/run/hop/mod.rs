@@ -3,12 +3,13 @@
 mod ask;
 mod media;
 mod request;
+mod summary;
 mod trim;
 mod window;
 
 pub(super) use ask::send;
 pub(super) use request::{request, request_subject};
-pub(super) use window::{cannot_trim, overflow, trimmed};
+pub(super) use window::{not_trimmed, overflow, summarized, trimmed};
 
 use super::parts::Counted;
 use super::protocol::{EffectId, Failure};

@@ -1,3 +1,4 @@
+use super::summary;
 use crate::dialect::{HttpRequest, ModelRequest};
 use crate::event::Message;
 use crate::run::protocol::{HookSubject, HookedRequest, without_cut, without_refused};
@@ -6,6 +7,9 @@ use std::borrow::Cow;
 
 /// The request of the hop.
 pub(in crate::run) fn request(turn: &Turn) -> HttpRequest {
+    if turn.is_summarizing() {
+        return summary::request(turn);
+    }
     if let Some(request) = turn.background_request() {
         return request;
     }
@@ -61,7 +65,7 @@ fn messages(turn: &Turn) -> Cow<'_, [Message]> {
     match &turn.changed_request().messages {
         Some(changed) => Cow::Borrowed(changed),
         None => {
-            let kept = without_refused(without_cut(turn.window().kept(turn.asked_messages())));
+            let kept = without_refused(without_cut(turn.compacted_messages()));
             match turn.empty_answer_note() {
                 None => kept,
                 Some(note) => {

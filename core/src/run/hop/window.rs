@@ -2,14 +2,16 @@
 
 use super::ask::ask_model;
 use super::trim;
-use crate::event::{MEDIA_ACTIVITY, Message};
-use crate::run::parts::Counted;
+use crate::event::Message;
+use crate::run::parts::{Counted, RequestSize};
 use crate::run::protocol::{
-    ContextMessage, ContextOverflow, ContextPolicy, EffectId, Failure, RunEvent,
+    CompactionWay, ContextMessage, ContextOverflow, ContextPolicy, EffectId, Failure, RunEvent,
+    SummaryPolicy,
 };
 use crate::run::turn::Turn;
-use crate::transcript::token_estimate;
+use crate::transcript::{Compaction, is_sent, token_estimate};
 use crate::{MessageId, provider};
+use std::sync::Arc;
 
 /// Returns the provider's count from the hop before, or from the last one of the turn before.
 pub(super) fn counted(turn: &Turn) -> Option<Counted> {
@@ -28,18 +30,17 @@ pub(super) fn counted(turn: &Turn) -> Option<Counted> {
     })
 }
 
-/// Asks the model, if the conversation fits its context; or the host, what to leave out.
+/// Asks the model, if the conversation fits its context. Compacts the conversation before that, or asks the host or a model
+/// for what that takes, if the app wants it.
 ///
 /// # Errors
 /// The request does not fit.
 pub(super) fn guard(turn: &mut Turn, counted: Option<Counted>) -> Result<(), Failure> {
     turn.window_mut().begin_request();
-    let guard = turn.config().context_guard;
-    let Some(room) = room(turn) else {
+    if room(turn).is_none() {
         ask_model(turn);
         return Ok(());
-    };
-    let is_guess = counted.is_none();
+    }
     let tokens = match counted {
         Some(counted) => {
             let since = turn.transcript().messages().get(counted.since..);
@@ -50,33 +51,79 @@ pub(super) fn guard(turn: &mut Turn, counted: Option<Counted>) -> Result<(), Fai
         }
         None => guessed(turn),
     };
-    let is_sure = !is_guess || guard.window.is_some();
+    let is_guess = counted.is_none();
+    compact(turn, RequestSize { tokens, is_guess })
+}
+
+/// Uses the ways to compact the conversation that are left, as far as it takes any, and then asks the model.
+fn compact(turn: &mut Turn, size: RequestSize) -> Result<(), Failure> {
+    let Some(room) = room(turn) else {
+        ask_model(turn);
+        return Ok(());
+    };
+    let mut size = size;
+    if turn.is_compacted() {
+        let config = Arc::clone(turn.config());
+        let policy = &config.compaction;
+        while size.tokens as f64 > room as f64 * policy.at {
+            match policy.ways.get(turn.window_mut().next_way()) {
+                Some(CompactionWay::DropResults { keep }) => {
+                    size = drop_results(turn, *keep, size);
+                }
+                Some(CompactionWay::Summary(policy)) => {
+                    if ask_for_summary(turn, policy, size, room) {
+                        return Ok(());
+                    }
+                }
+                Some(CompactionWay::Host) => {
+                    ask_host(turn, size, false);
+                    return Ok(());
+                }
+                None => break,
+            }
+        }
+    }
+    ask_if_it_fits(turn, size, room)
+}
+
+/// Asks the model, if the request fits.
+fn ask_if_it_fits(turn: &mut Turn, size: RequestSize, room: u64) -> Result<(), Failure> {
+    let guard = turn.config().context_guard;
+    let is_sure = !size.is_guess || guard.window.is_some();
     let stops_at = if is_sure {
         room
     } else {
         room.saturating_add(room / 2)
     };
     match guard.at_limit {
-        ContextPolicy::Trim if tokens > room => {
-            turn.window_mut().ask_to_trim(tokens);
-            let hop = turn.hop();
-            turn.emit(EffectId::Trim { hop });
-        }
-        ContextPolicy::Fail if tokens > stops_at => return Err(too_long(turn, tokens)),
+        ContextPolicy::Trim if size.tokens > room => ask_host(turn, size, true),
+        ContextPolicy::Fail if size.tokens > stops_at => return Err(too_long(turn, size.tokens)),
         _ => {
-            warn(turn, tokens, room);
+            warn(turn, size.tokens, room);
             ask_model(turn);
         }
     }
     Ok(())
 }
 
+/// Asks the host what to leave out.
+fn ask_host(turn: &mut Turn, size: RequestSize, is_last_resort: bool) {
+    turn.window_mut().wait(size, is_last_resort);
+    let hop = turn.hop();
+    turn.emit(EffectId::Trim { hop });
+}
+
 /// Returns the overflow that the host is asked to trim.
 pub(in crate::run) fn overflow(turn: &Turn) -> ContextOverflow {
-    let messages = turn.window().kept(turn.transcript().messages());
+    let tokens = turn.window().waiting_tokens();
+    overflow_of(turn, tokens)
+}
+
+fn overflow_of(turn: &Turn, tokens: u64) -> ContextOverflow {
+    let messages = turn.carried_messages();
     let messages = messages.iter().filter(|message| is_sent(message));
     ContextOverflow {
-        tokens: turn.window().asked_tokens(),
+        tokens,
         window: room(turn).unwrap_or(0),
         messages: messages
             .map(|message| ContextMessage {
@@ -97,26 +144,93 @@ pub(in crate::run) fn trimmed(
     keep: &[MessageId],
     summary: Option<String>,
 ) -> Result<(), Failure> {
+    let (size, is_last_resort) = turn.window_mut().take_waiting();
     let before = guessed(turn);
-    let messages = turn.window().kept(turn.transcript().messages());
-    let messages = messages.iter().filter(|message| is_sent(message));
-    let left_out = trim::left_out(messages, keep);
-    turn.window_mut().leave_out(&left_out, summary);
-    let after = guessed(turn);
-    let tokens = turn.window_mut().trimmed_tokens(before, after);
-    let Some(room) = room(turn).filter(|room| tokens <= *room) else {
-        return Err(too_long(turn, tokens));
+    let (left_out, mut compaction) = without_all_but(turn, keep);
+    compaction.summary = summary.or(compaction.summary);
+    let after = guessed_with(turn, &compaction);
+    let size = size.scaled(before, after);
+    let Some(room) = room(turn).filter(|room| !is_last_resort || size.tokens <= *room) else {
+        return Err(too_long(turn, size.tokens));
     };
-    turn.event(RunEvent::ContextTrimmed { left_out, tokens });
-    warn(turn, tokens, room);
-    ask_model(turn);
-    Ok(())
+    turn.compact(compaction, left_out, Vec::new(), size.tokens);
+    if is_last_resort {
+        warn(turn, size.tokens, room);
+        ask_model(turn);
+        return Ok(());
+    }
+    compact(turn, size)
 }
 
 /// The host cannot make the conversation fit.
-pub(in crate::run) fn cannot_trim(turn: &mut Turn, message: &str) -> Failure {
+///
+/// # Errors
+/// The request does not fit without that.
+pub(in crate::run) fn not_trimmed(turn: &mut Turn, message: &str) -> Result<(), Failure> {
     turn.warn(format!("the conversation could not be trimmed: {message}"));
-    too_long(turn, turn.window().asked_tokens())
+    match turn.window_mut().take_waiting() {
+        (size, true) => Err(too_long(turn, size.tokens)),
+        (size, false) => compact(turn, size),
+    }
+}
+
+/// Replaces old results by a marker. Returns the size of the request then.
+fn drop_results(turn: &mut Turn, keep: u32, size: RequestSize) -> RequestSize {
+    let keep = usize::try_from(keep).unwrap_or(usize::MAX);
+    let mut compaction = turn.transcript().compaction().clone();
+    if compaction.drop_results(keep, turn.transcript().messages()) == 0 {
+        return size;
+    }
+    let size = size.scaled(guessed(turn), guessed_with(turn, &compaction));
+    turn.compact(compaction, Vec::new(), Vec::new(), size.tokens);
+    size
+}
+
+/// Asks a model for a summary of the older messages. Returns whether there are any.
+fn ask_for_summary(turn: &mut Turn, policy: &SummaryPolicy, size: RequestSize, room: u64) -> bool {
+    if !turn.window().takes_summaries() || turn.config().check_compaction().is_err() {
+        return false;
+    }
+    let overflow = overflow_of(turn, size.tokens.max(room));
+    let (left_out, compaction) = without_all_but(turn, &overflow.newest(policy.keep));
+    if left_out.is_empty() {
+        return false;
+    }
+    turn.window_mut().wait(size, false);
+    turn.begin_summary(compaction);
+    true
+}
+
+/// Continues with the summary, or without one if there is none. `attempt` is that of the last request for it.
+///
+/// # Errors
+/// The request does not fit.
+pub(in crate::run) fn summarized(turn: &mut Turn, attempt: u32) -> Result<(), Failure> {
+    let (summary, usage) = turn.take_summary(attempt);
+    let (size, _) = turn.window_mut().take_waiting();
+    let Some(compaction) = summary else {
+        turn.window_mut().give_summaries_up();
+        turn.record_summary_usage(usage);
+        return compact(turn, size);
+    };
+    let before = turn.transcript().compaction();
+    let left_out = compaction.newly_left_out(before, turn.transcript().messages());
+    let left_out = left_out.iter().map(|message| message.id().clone());
+    let left_out = left_out.collect();
+    let size = size.scaled(guessed(turn), guessed_with(turn, &compaction));
+    turn.compact(compaction, left_out, usage, size.tokens);
+    compact(turn, size)
+}
+
+/// Returns what is left out if these messages are kept, with those that belong to them, and the compaction that leaves it
+/// out.
+fn without_all_but(turn: &Turn, keep: &[MessageId]) -> (Vec<MessageId>, Compaction) {
+    let messages = turn.carried_messages();
+    let messages = messages.iter().filter(|message| is_sent(message));
+    let left_out = trim::left_out(messages, keep);
+    let mut compaction = turn.transcript().compaction().clone();
+    compaction.leave_out(&left_out, turn.transcript().messages());
+    (left_out, compaction)
 }
 
 /// The tokens that a request may take; nothing if the model's window is not known.
@@ -136,8 +250,13 @@ fn room(turn: &Turn) -> Option<u64> {
 }
 
 fn guessed(turn: &Turn) -> u64 {
+    guessed_with(turn, turn.transcript().compaction())
+}
+
+/// Returns an estimate of the tokens of a request with this compaction.
+fn guessed_with(turn: &Turn, compaction: &Compaction) -> u64 {
     let config = turn.config();
-    let messages = turn.window().kept(turn.transcript().messages());
+    let messages = compaction.apply(turn.transcript().messages());
     let messages: u64 = messages.iter().map(token_estimate::of_message).sum();
     let tools: u64 = if turn.sums_up() {
         0
@@ -174,9 +293,4 @@ fn too_long(turn: &Turn, tokens: u64) -> Failure {
 
 fn is_of_the_model(message: &Message) -> bool {
     matches!(message, Message::Assistant(_) | Message::Reasoning(_))
-}
-
-/// Activities are shown, and never sent, but for media that a model made.
-fn is_sent(message: &Message) -> bool {
-    !matches!(message, Message::Activity(activity) if activity.activity_type != MEDIA_ACTIVITY)
 }

@@ -377,6 +377,7 @@ impl RunMachine {
             StateKind::Idle
             | StateKind::Opening
             | StateKind::Waiting
+            | StateKind::Summarizing
             | StateKind::Streaming
             | StateKind::Reviewing
             | StateKind::Decoding

@@ -18,6 +18,7 @@ macro_rules! in_any_state {
             AnyRun::Idle($run) => $do,
             AnyRun::Opening($run) => $do,
             AnyRun::Waiting($run) => $do,
+            AnyRun::Summarizing($run) => $do,
             AnyRun::Streaming($run) => $do,
             AnyRun::Reviewing($run) => $do,
             AnyRun::Decoding($run) => $do,

@@ -4,7 +4,7 @@ use crate::run::protocol::{Input, KilledPolicy, RunConfig, StateKind};
 use crate::run::states::any_run::AnyRun;
 use crate::run::states::{
     Completed, Decoding, ExecutingTools, Idle, Interrupted, Opening, Reviewing, Run, State,
-    Streaming, VERSION, Waiting, hooks_digest, tools_digest,
+    Streaming, Summarizing, VERSION, Waiting, hooks_digest, tools_digest,
 };
 use crate::run::stored::{SessionError, Turn as StoredTurn, rebuild};
 use crate::run::turn::Turn;
@@ -156,6 +156,7 @@ fn read(
         StateKind::Idle => with::<Idle>(turn, &mut run),
         StateKind::Opening => with::<Opening>(turn, &mut run),
         StateKind::Waiting => with::<Waiting>(turn, &mut run),
+        StateKind::Summarizing => with::<Summarizing>(turn, &mut run),
         StateKind::Streaming => with::<Streaming>(turn, &mut run),
         StateKind::Reviewing => with::<Reviewing>(turn, &mut run),
         StateKind::Decoding => with::<Decoding>(turn, &mut run),

@@ -8,7 +8,7 @@ use crate::run::states::any_run::AnyRun;
 use crate::run::states::streaming::Flow;
 use crate::run::states::{
     Completed, Decoding, Edge, ExecutingTools, Idle, Interrupted, Opening, Reviewing, Run, State,
-    Streaming, Waiting, on,
+    Streaming, Summarizing, Waiting, on,
 };
 
 /// The result of an input: the machine after it, and whether the input was valid.
@@ -53,7 +53,7 @@ macro_rules! dispatch {
     };
 }
 
-dispatch! { Idle Opening Waiting Streaming Reviewing Decoding ExecutingTools Interrupted Completed }
+dispatch! { Idle Opening Waiting Summarizing Streaming Reviewing Decoding ExecutingTools Interrupted Completed }
 
 impl AnyRun {
     /// Does what is due by now.
@@ -266,6 +266,34 @@ impl Node for Run<Waiting> {
     fn fire(self, timer: TimerKey, now: Timestamp) -> AnyRun {
         match timer {
             TimerKey::Retry => self.try_now(now).into(),
+            timer => fire_active(self, timer, now),
+        }
+    }
+}
+
+impl Node for Run<Summarizing> {
+    fn step(mut self, input: Input<'_>, ticket: Option<Ticket>, now: Timestamp) -> Step {
+        match input {
+            Input::Received { bytes, .. } => match self.receive(&bytes, now) {
+                Flow::Open => self.into(),
+                Flow::Over => self.end(now).into(),
+            },
+            Input::Ended { effect } => {
+                // The host reported that the stream is over, so it need not be asked to close the stream.
+                self.turn_mut().answered(effect);
+                self.end(now).into()
+            }
+            Input::Lost { message, .. } => self.lost(message, now).into(),
+            Input::NetworkLost => note_network!(self, network_lost, now),
+            Input::NetworkAvailable => self.network_available(now).into(),
+            input => step_active(self, input, ticket, now),
+        }
+    }
+
+    fn fire(self, timer: TimerKey, now: Timestamp) -> AnyRun {
+        match timer {
+            TimerKey::Silence => self.silent(now).into(),
+            TimerKey::Closing => self.end(now).into(),
             timer => fire_active(self, timer, now),
         }
     }

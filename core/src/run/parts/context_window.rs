@@ -1,9 +1,7 @@
 use crate::MessageId;
-use crate::event::Message;
 use crate::run::protocol::NEARLY_FULL;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
-use std::collections::BTreeSet;
 
 /// The provider's count of a conversation: the request and the answer of a hop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -14,6 +12,16 @@ pub(crate) struct Counted {
     pub(crate) since: usize,
 }
 
+/// The size of the next request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct RequestSize {
+    /// The number of tokens.
+    pub(crate) tokens: u64,
+    /// Whether no provider has counted any part of them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) is_guess: bool,
+}
+
 /// The state of the conversation with regard to the model's context window.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct ContextWindow {
@@ -21,40 +29,42 @@ pub(crate) struct ContextWindow {
     told: bool,
     /// The hop's request warns the model.
     warns: bool,
-    /// The size of the request that the host is asked to trim.
-    tokens: u64,
+    /// The size of the request, while the conversation is being compacted.
+    #[serde(flatten)]
+    size: RequestSize,
+    /// The number of ways to compact the conversation that this request has used.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    ways_used: u32,
+    /// The host is asked what to leave out since the request does not fit otherwise.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    is_last_resort: bool,
+    /// No summary came in this turn: none is asked for again.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    is_without_summary: bool,
     /// The count from the hop before, for other models of the hop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     counted: Option<Counted>,
-    /// The messages that this turn's requests no longer carry.
+    /// The messages that the requests of a run from before compaction lasted no longer carry.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     left_out: Vec<MessageId>,
-    /// The summary that replaces the messages left out.
+    /// The summary of such a run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     summary: Option<String>,
 }
 
-/// Comes before the host's summary of what was left out.
-const LEFT_OUT: &str = "Earlier messages of this conversation were left out. In short, they said:";
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
 
 impl ContextWindow {
     pub(crate) fn is_untouched(&self) -> bool {
         *self == Self::default()
     }
 
-    /// The messages that this turn's requests no longer carry.
-    pub(crate) fn left_out(&self) -> &[MessageId] {
-        &self.left_out
-    }
-
-    /// Returns the same window with other messages left out.
-    pub(crate) fn leaving_out(&self, left_out: Vec<MessageId>) -> Self {
-        Self {
-            told: self.told,
-            warns: self.warns,
-            tokens: self.tokens,
-            counted: self.counted,
-            left_out,
-            summary: self.summary.clone(),
-        }
+    /// Takes the messages that a run from before compaction lasted leaves out, and its summary of them.
+    pub(crate) fn take_trimmed(&mut self) -> (Vec<MessageId>, Option<String>) {
+        (std::mem::take(&mut self.left_out), self.summary.take())
     }
 
     /// Keeps the provider's count from the hop before, for other models of the hop.
@@ -70,6 +80,9 @@ impl ContextWindow {
     /// Begins a request, which has no warning yet.
     pub(crate) fn begin_request(&mut self) {
         self.warns = false;
+        self.size = RequestSize::default();
+        self.ways_used = 0;
+        self.is_last_resort = false;
     }
 
     /// Adds a warning for the model to the hop's request. Returns whether to warn the user too, which happens once a
@@ -79,56 +92,61 @@ impl ContextWindow {
         !std::mem::replace(&mut self.told, true)
     }
 
-    /// Notes that the host is asked to trim a request of this number of tokens.
-    pub(crate) fn ask_to_trim(&mut self, tokens: u64) {
-        self.tokens = tokens;
+    /// Notes that the host is asked to trim a request of this size, or a model for a summary of it.
+    pub(crate) fn wait(&mut self, size: RequestSize, is_last_resort: bool) {
+        self.size = size;
+        self.is_last_resort = is_last_resort;
     }
 
-    /// Returns the number of tokens of the request that the host is asked to trim.
-    pub(crate) fn asked_tokens(&self) -> u64 {
-        self.tokens
+    /// Returns the size of the request that waits, and whether it does not fit otherwise. It waits no longer.
+    pub(crate) fn take_waiting(&mut self) -> (RequestSize, bool) {
+        let is_last_resort = std::mem::take(&mut self.is_last_resort);
+        (std::mem::take(&mut self.size), is_last_resort)
     }
 
-    /// Notes which messages the host leaves out, and the summary that replaces them.
-    pub(crate) fn leave_out(&mut self, left_out: &[MessageId], summary: Option<String>) {
-        self.left_out.extend(left_out.iter().cloned());
-        if summary.is_some() {
-            self.summary = summary;
-        }
+    /// Returns the number of tokens of the request that waits.
+    pub(crate) fn waiting_tokens(&self) -> u64 {
+        self.size.tokens
     }
 
-    /// Returns the number of tokens after trimming. The estimate is assumed to be wrong by the same factor before and
-    /// after.
-    pub(crate) fn trimmed_tokens(&mut self, before: u64, after: u64) -> u64 {
-        let scaled = u128::from(self.tokens) * u128::from(after) / u128::from(before.max(1));
-        self.tokens = 0;
-        u64::try_from(scaled).unwrap_or(u64::MAX)
+    /// Returns the index of the next way to compact the conversation, and counts it as used.
+    pub(crate) fn next_way(&mut self) -> usize {
+        let way = usize::try_from(self.ways_used).unwrap_or(usize::MAX);
+        self.ways_used = self.ways_used.saturating_add(1);
+        way
     }
 
-    /// Returns the messages without those that were left out.
-    pub(crate) fn kept<'a>(&self, messages: &'a [Message]) -> Cow<'a, [Message]> {
-        if self.left_out.is_empty() {
-            return Cow::Borrowed(messages);
-        }
-        let left_out: BTreeSet<&str> = self.left_out.iter().map(MessageId::as_str).collect();
-        let kept = messages.iter();
-        kept.filter(|message| !left_out.contains(message.id().as_str()))
-            .cloned()
-            .collect()
+    /// Notes that no summary came.
+    pub(crate) fn give_summaries_up(&mut self) {
+        self.is_without_summary = true;
     }
 
-    /// Returns the text before the conversation: the app's `own` instructions, the summary of what was left out, and
-    /// the warning.
+    /// Returns whether a summary may be asked for.
+    pub(crate) fn takes_summaries(&self) -> bool {
+        !self.is_without_summary
+    }
+
+    /// Returns the text before the conversation: the app's `own` instructions, and the warning.
     pub(crate) fn instructions<'a>(&self, own: Option<&'a str>) -> Option<Cow<'a, str>> {
-        if !self.warns && self.summary.is_none() {
+        if !self.warns {
             return own.map(Cow::Borrowed);
         }
-        let summary = self.summary.as_ref();
-        let summary = summary.map(|summary| format!("{LEFT_OUT}\n{summary}"));
-        let warning = self.warns.then(|| NEARLY_FULL.to_owned());
-        let parts = own.map(str::to_owned).into_iter();
-        let parts: Vec<_> = parts.chain(summary).chain(warning).collect();
-        Some(Cow::Owned(parts.join("\n\n")))
+        Some(match own {
+            Some(own) => Cow::Owned(format!("{own}\n\n{NEARLY_FULL}")),
+            None => Cow::Borrowed(NEARLY_FULL),
+        })
+    }
+}
+
+impl RequestSize {
+    /// Returns the size after a compaction, by an estimate before and after. The estimate is assumed to be wrong by the
+    /// same factor both times.
+    pub(crate) fn scaled(self, before: u64, after: u64) -> Self {
+        let tokens = u128::from(self.tokens) * u128::from(after) / u128::from(before.max(1));
+        Self {
+            tokens: u64::try_from(tokens).unwrap_or(u64::MAX),
+            ..self
+        }
     }
 }
 
@@ -152,16 +170,33 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_out_is_not_sent_and_its_summary_is() {
-        let messages = [Message::user("m1", "Hello"), Message::user("m2", "And?")];
+    fn a_request_waits_with_its_size_and_uses_each_way_once() {
+        let size = RequestSize {
+            tokens: 1_000,
+            is_guess: true,
+        };
         let mut window = ContextWindow::default();
-        assert_eq!(window.kept(&messages).len(), 2);
-        window.ask_to_trim(1000);
-        window.leave_out(&["m1".into()], Some("a greeting".to_owned()));
-        assert_eq!(*window.kept(&messages), messages[1..]);
-        let said = window.instructions(None).unwrap();
-        assert_eq!(said, format!("{LEFT_OUT}\na greeting"));
-        assert_eq!(window.trimmed_tokens(500, 100), 200);
-        assert_eq!(window.asked_tokens(), 0);
+        window.wait(size, true);
+        assert_eq!((window.next_way(), window.next_way()), (0, 1));
+        let stored = serde_json::to_string(&window).unwrap();
+        assert_eq!(
+            serde_json::from_str::<ContextWindow>(&stored).unwrap(),
+            window
+        );
+        assert_eq!(window.take_waiting(), (size, true));
+        window.begin_request();
+        assert!(window.is_untouched());
+        assert_eq!(size.scaled(500, 100).tokens, 200);
+        assert_eq!(size.scaled(0, 1).tokens, 1_000);
+    }
+
+    #[test]
+    fn a_window_from_before_says_what_it_left_out() {
+        let stored = r#"{"told": false, "warns": false, "tokens": 0, "left_out": ["m1"], "summary": "a greeting"}"#;
+        let mut window: ContextWindow = serde_json::from_str(stored).unwrap();
+        let (left_out, summary) = window.take_trimmed();
+        assert_eq!(left_out, ["m1"]);
+        assert_eq!(summary.as_deref(), Some("a greeting"));
+        assert!(window.is_untouched());
     }
 }

@@ -12,6 +12,9 @@ pub(crate) struct Route {
     /// The attempt with which this model's requests of the hop began.
     #[serde(skip_serializing_if = "is_zero")]
     attempt: u32,
+    /// The attempts of the hop that were for a summary of the conversation, if no model was asked before.
+    #[serde(skip_serializing_if = "is_zero")]
+    summaries: u32,
     /// The models that have failed since the turn last had a complete answer.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     failed: BTreeSet<u32>,
@@ -49,6 +52,20 @@ impl Route {
     /// Begins a hop with the same model.
     pub(crate) fn begin_hop(&mut self) {
         self.attempt = 0;
+        self.summaries = 0;
+    }
+
+    /// Begins the model's requests with this attempt: those before it were for a summary.
+    pub(crate) fn begin_after_summary(&mut self, attempt: u32) {
+        if self.is_first() {
+            self.summaries = attempt;
+        }
+        self.attempt = attempt;
+    }
+
+    /// Returns whether no model was asked for the hop's answer before this one.
+    pub(crate) fn is_first(&self) -> bool {
+        self.attempt == self.summaries
     }
 
     /// Notes a complete answer: models that failed before it may be asked again.
@@ -96,7 +113,7 @@ impl Route {
         out: &mut impl std::hash::Hasher,
     ) {
         use std::hash::Hash;
-        (self.model, self.attempt, &self.failed).hash(out);
+        (self.model, self.attempt, self.summaries, &self.failed).hash(out);
         for (model, until) in &self.resting {
             (model, *until > now).hash(out);
             if !abstraction.time {
@@ -137,5 +154,16 @@ mod tests {
         assert_eq!((route.model(), route.attempt()), (1, 3));
         route.begin_hop();
         assert_eq!((route.model(), route.attempt()), (1, 0));
+    }
+
+    #[test]
+    fn a_summary_before_the_first_model_leaves_it_the_first() {
+        let mut route = Route::default();
+        route.begin_after_summary(2);
+        assert!(route.is_first());
+        route.choose(1, 3);
+        assert!(!route.is_first());
+        route.begin_after_summary(5);
+        assert_eq!((route.is_first(), route.attempt()), (false, 5));
     }
 }

@@ -42,6 +42,12 @@ impl Setup {
         self.ask(model);
     }
 
+    /// Sets up the model that writes summaries, until another one is set up.
+    pub(crate) fn ask_for_summary(&mut self) {
+        self.config = Arc::new(self.config.for_summary());
+        self.offer = OnceLock::new();
+    }
+
     /// Puts the options of the turn over the configuration.
     pub(crate) fn take_options(&mut self, options: TurnOptions) {
         self.options = options;

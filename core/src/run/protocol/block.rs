@@ -4,6 +4,7 @@ use super::problem::ErrorKind;
 use super::question::{Question, UserAnswer};
 use crate::event::{Message, MessageContent, Metadata, ResumeEntry, TokenUsage};
 use crate::tool::ToolFailure;
+use crate::transcript::Compaction;
 use crate::{CallKey, MessageId, Timestamp, ToolCallId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -185,6 +186,15 @@ pub enum BlockContent {
     AnswerStored {
         /// The provider's id of the answer.
         response_id: String,
+    },
+    /// Requests carry less of the conversation from here on, in this turn and in those that follow it; or more, if an
+    /// earlier compaction was taken away. The conversation stays complete.
+    Compacted {
+        /// The part that requests no longer carry as it is, instead of the part before.
+        compaction: Compaction,
+        /// The token usage of the requests for the summary, if a model was asked for one, even in vain.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        usage: Vec<TokenUsage>,
     },
     /// The state shared with an agent, as it is now.
     State {

@@ -1,3 +1,4 @@
+use super::compaction::CompactionPolicy;
 use super::context::ContextGuard;
 use super::credentials::Credentials;
 use super::device::DevicePolicy;
@@ -56,6 +57,9 @@ pub struct RunConfig {
     // The name in journals.
     #[serde(rename = "context")]
     pub context_guard: ContextGuard,
+    /// The policy for a conversation that begins to fill that window.
+    #[serde(default, skip_serializing_if = "CompactionPolicy::is_off")]
+    pub compaction: CompactionPolicy,
     /// The type of the answer, if it is more than text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<OutputType>,
@@ -89,6 +93,7 @@ impl RunConfig {
             partial_arguments: false,
             text: TextOptions::default(),
             context_guard: ContextGuard::default(),
+            compaction: CompactionPolicy::default(),
             output: None,
             hooks: Vec::new(),
             tells_moves: false,
@@ -107,7 +112,8 @@ impl RunConfig {
         }
         let is_unknown =
             |endpoint: &&Endpoint| !endpoint.tells_cost() && endpoint.quirks.price.is_none();
-        match self.endpoints().find(is_unknown) {
+        let summaries = self.summary_model().map(|model| &model.endpoint);
+        match self.endpoints().chain(summaries).find(is_unknown) {
             None => Ok(()),
             Some(endpoint) => Err(UnknownPrice {
                 provider: endpoint.provider.clone(),

@@ -198,9 +198,9 @@ pub enum Input<'a> {
         /// Why.
         message: String,
     },
-    /// The turn continues without some messages. The history keeps them; this turn's requests do not carry them. Messages
-    /// that belong together stay together: a call, its results, and the reasoning before them. The last question and the
-    /// last message always stay.
+    /// The turn continues without some messages. The history keeps them; requests carry them no longer, in this turn and in
+    /// those that follow it. Messages that belong together stay together: a call, its results, and the reasoning before
+    /// them. The last question and the last message always stay.
     ContextTrimmed {
         /// The effect that this answers.
         effect: EffectId,

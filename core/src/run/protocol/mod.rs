@@ -3,6 +3,7 @@
 mod answer_text;
 mod block;
 mod call;
+mod compaction;
 mod config;
 mod context;
 mod correction;
@@ -34,6 +35,7 @@ mod turn_options;
 pub use answer_text::AnswerText;
 pub use block::{Attached, Block, BlockContent, TurnStatus};
 pub use call::{Decision, ToolInvocation};
+pub use compaction::{CompactionError, CompactionPolicy, CompactionWay, SummaryPolicy};
 pub use config::{Durability, LimitPolicy, Limits, RepeatLimit, RunConfig, RunIds, Timeouts};
 pub(crate) use context::NEARLY_FULL;
 pub use context::{ContextGuard, ContextMessage, ContextOverflow, ContextPolicy};

@@ -12,7 +12,7 @@ use super::ticket::Ticket;
 use crate::dialect::HttpRequest;
 use crate::event::{Event, Interrupt, Message};
 use crate::tool::{OwnedChange, ToolResult};
-use crate::transcript::ToolCallStatus;
+use crate::transcript::{Compaction, ToolCallStatus};
 use crate::{CallKey, MessageId, RunId, ThreadId, ToolCallId};
 use serde::{Deserialize, Serialize};
 
@@ -166,12 +166,16 @@ pub enum RunEvent {
         /// The limit: the model's window without the room for the answer.
         window: u64,
     },
-    /// The turn continues without some messages, which did not fit the model's context window. The history keeps them.
+    /// The conversation was compacted: requests carry less of it from here on, in this turn and in those that follow it. The
+    /// history keeps all messages.
     ContextTrimmed {
-        /// The messages that the requests no longer carry.
+        /// The messages that requests carry no longer.
         left_out: Vec<MessageId>,
         /// The estimated number of tokens of the request now.
         tokens: u64,
+        /// The part of the conversation that requests no longer carry as it is, with the summary.
+        #[serde(default)]
+        compaction: Compaction,
     },
     /// The parsed changes of the typed answer while it streams. Adjacent updates are joined, as deltas are.
     PartialOutput(PartialOutputUpdate),

@@ -10,6 +10,8 @@ pub enum StateKind {
     Idle,
     /// A request is on its way.
     Opening,
+    /// A model writes a summary of the conversation, which the next request carries.
+    Summarizing,
     /// The answer is coming.
     Streaming,
     /// Tools are running, or wait for the user to allow them.

@@ -38,6 +38,10 @@ pub struct TurnOptions {
     /// The type of the answer, instead of [`RunConfig::output`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<OutputType>,
+    /// Whether requests carry the complete conversation again: a compaction by an earlier turn is taken away, for this turn
+    /// and for those that follow it. The turn itself may compact the conversation again.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub whole_history: bool,
     /// Additional headers. One replaces the endpoint's of the same name. A journal has their names, a snapshot does
     /// not.
     #[serde(
@@ -91,6 +95,7 @@ impl TurnOptions {
             limits,
             user,
             output,
+            whole_history: _,
             headers,
         } = self;
         let mut config = Arc::unwrap_or_clone(config);

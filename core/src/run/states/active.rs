@@ -1,7 +1,7 @@
 use super::Run;
 use super::data::{
     Completed, Decoding, ExecutingTools, Idle, Interrupted, Opening, Reviewing, State, Streaming,
-    Waiting,
+    Summarizing, Waiting,
 };
 use super::edges::{Edge, on};
 use crate::Timestamp;
@@ -17,7 +17,7 @@ macro_rules! active {
     ($($state:ident)*) => { $( impl Active for $state {} )* };
 }
 
-active! { Idle Opening Waiting Streaming Reviewing Decoding ExecutingTools Interrupted }
+active! { Idle Opening Waiting Summarizing Streaming Reviewing Decoding ExecutingTools Interrupted }
 
 impl<S: Active> Run<S> {
     /// Stops the turn at once, for the user: running effects are cancelled, and whatever they still report is dropped.

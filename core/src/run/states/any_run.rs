@@ -2,7 +2,8 @@
 
 use super::Run;
 use super::data::{
-    Completed, Decoding, ExecutingTools, Idle, Interrupted, Opening, Reviewing, Streaming, Waiting,
+    Completed, Decoding, ExecutingTools, Idle, Interrupted, Opening, Reviewing, Streaming,
+    Summarizing, Waiting,
 };
 use super::dispose::Disposed;
 use crate::run::protocol::ticket::Ticket;
@@ -99,6 +100,8 @@ any_run! {
     Opening,
     /// A request failed and is tried again.
     Waiting,
+    /// A model writes a summary of the conversation.
+    Summarizing,
     /// The answer is coming.
     Streaming,
     /// Hooks look at the answer.

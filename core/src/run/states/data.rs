@@ -24,6 +24,13 @@ pub struct Streaming {
     answer: Answer,
 }
 
+/// A model writes a summary of the conversation, which the next request carries.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Summarizing {
+    answer: Answer,
+}
+
 /// Tools are running, or wait for the user to allow them.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
@@ -71,6 +78,20 @@ impl Opening {
 }
 
 impl Streaming {
+    pub(super) fn new(answer: Answer) -> Self {
+        Self { answer }
+    }
+
+    pub(super) fn answer(&self) -> &Answer {
+        &self.answer
+    }
+
+    pub(super) fn answer_mut(&mut self) -> &mut Answer {
+        &mut self.answer
+    }
+}
+
+impl Summarizing {
     pub(super) fn new(answer: Answer) -> Self {
         Self { answer }
     }
@@ -158,7 +179,7 @@ macro_rules! states {
     )*};
 }
 
-states! { Idle Opening Waiting Streaming Reviewing Decoding ExecutingTools Interrupted Completed }
+states! { Idle Opening Waiting Summarizing Streaming Reviewing Decoding ExecutingTools Interrupted Completed }
 
 macro_rules! nothing_of_its_own {
     ($($name:ident)*) => { $( impl sealed::Sealed for $name {} )* };
@@ -173,6 +194,12 @@ impl sealed::Sealed for Opening {
 }
 
 impl sealed::Sealed for Streaming {
+    fn attempt(&self) -> Option<u32> {
+        Some(self.answer.attempt())
+    }
+}
+
+impl sealed::Sealed for Summarizing {
     fn attempt(&self) -> Option<u32> {
         Some(self.answer.attempt())
     }

@@ -6,7 +6,7 @@ use super::active::Active;
 use super::any_run::next;
 use super::data::{
     Completed, Decoding, ExecutingTools, Idle, Interrupted, Opening, Reviewing, State, Streaming,
-    Waiting,
+    Summarizing, Waiting,
 };
 use super::edges::{Edge, on};
 use crate::Timestamp;
@@ -20,6 +20,8 @@ next! {
         Opening,
         /// The stream continues.
         Streaming,
+        /// The stream of a summary continues.
+        Summarizing,
         /// The pause before the next attempt continues.
         Waiting,
     }
@@ -123,6 +125,26 @@ impl Run<Streaming> {
         }
         let attempt = self.turn.open_again(self.state.answer().attempt());
         self.goto(on::Reopen, Opening::new(attempt)).into()
+    }
+}
+
+impl Run<Summarizing> {
+    /// Notes that the network was lost. The stream is left alone until the transport reports that it is lost.
+    pub fn network_lost(&mut self, now: Timestamp) {
+        self.turn.tick(now);
+        self.turn.network_mut().lost();
+    }
+
+    /// Notes that there is a network, or another one.
+    pub fn network_available(mut self, now: Timestamp) -> Reconnected {
+        self.turn.tick(now);
+        self.turn.network_is_back();
+        if !self.turn.reopens() || self.state.answer().is_done() {
+            return self.into();
+        }
+        let stream = self.open_effect();
+        self.turn.withdraw_stream(stream);
+        self.open_again().into()
     }
 }
 

@@ -1,7 +1,8 @@
 //! The table of edges: the one place that says which state may follow which. A move that is not in it does not compile.
 
 use super::data::{
-    Completed, Decoding, ExecutingTools, Idle, Interrupted, Opening, Reviewing, Streaming, Waiting,
+    Completed, Decoding, ExecutingTools, Idle, Interrupted, Opening, Reviewing, Streaming,
+    Summarizing, Waiting,
 };
 use crate::run::protocol::{EdgeRow, StateKind};
 use serde::Serialize;
@@ -54,7 +55,7 @@ pub mod on {
             )*
         };
     }
-    triggers! { Start Opened Retry Wake Call Continue Interrupt Resume Finish Cancel Fail Reopen Review Decode FallBack }
+    triggers! { Start Opened Retry Wake Call Continue Interrupt Resume Finish Cancel Fail Reopen Review Decode FallBack Summarize }
 }
 
 macro_rules! edges {
@@ -72,6 +73,7 @@ edges! {
     Idle { Start => Opening, Cancel => Completed }
     Opening {
         Opened => Streaming,
+        Summarize => Summarizing,
         Retry => Waiting,
         Continue => Opening,
         FallBack => Opening,
@@ -79,6 +81,13 @@ edges! {
         Fail => Completed,
     }
     Waiting { Wake => Opening, Cancel => Completed, Fail => Completed }
+    Summarizing {
+        Continue => Opening,
+        Reopen => Opening,
+        Retry => Waiting,
+        Cancel => Completed,
+        Fail => Completed,
+    }
     Streaming {
         Call => ExecutingTools,
         Continue => Opening,

@@ -20,11 +20,12 @@ pub(super) mod reviewing;
 mod revive;
 mod snapshot;
 pub(super) mod streaming;
+pub(super) mod summarizing;
 mod waiting;
 
 pub use data::{
     Completed, Decoding, ExecutingTools, Idle, Interrupted, Opening, Reviewing, State, Streaming,
-    Waiting,
+    Summarizing, Waiting,
 };
 pub use edges::{EDGES, Statechart, statechart, statechart_mermaid};
 pub(super) use edges::{Edge, on};

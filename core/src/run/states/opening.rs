@@ -1,6 +1,6 @@
 use super::Run;
 use super::any_run::next;
-use super::data::{Completed, Opening, Streaming};
+use super::data::{Completed, Opening, Streaming, Summarizing};
 use super::edges::on;
 use super::fall_back::{Prepared, Received};
 use crate::dialect::ApiError;
@@ -20,6 +20,8 @@ next! {
     Opened {
         /// The answer's body follows.
         Streaming,
+        /// The body of a summary of the conversation follows, before the hop's own request.
+        Summarizing,
         /// The request had been taken back: nothing has changed.
         Opening,
     }
@@ -111,6 +113,9 @@ impl Run<Opening> {
         };
         self.turn.opened(effect);
         let answer = self.turn.answer(self.state.attempt(), content_type);
+        if self.turn.is_summarizing() {
+            return self.goto(on::Summarize, Summarizing::new(answer)).into();
+        }
         self.goto(on::Opened, Streaming::new(answer)).into()
     }
 
@@ -168,6 +173,7 @@ impl Run<Opening> {
     fn try_again(mut self, failure: Failure, retry_after: Option<Duration>) -> Refused {
         match self.plan_retry(self.state.attempt(), failure, retry_after) {
             Ok(waiting) => self.goto(on::Retry, waiting).into(),
+            Err(failure) if self.turn.is_summarizing() => self.without_summary(&failure),
             Err(failure) => {
                 let received = match self.turn.broken_stream() {
                     Some(_) => Received::Something { is_seen: true },
@@ -248,8 +254,8 @@ impl Run<Opening> {
         }
     }
 
-    /// Applies the host's choice of messages to keep, and its summary of the others. The history stays complete: the
-    /// others are left out of this turn's requests only. Whatever belongs to a kept message is kept too: a call with
+    /// Applies the host's choice of messages to keep, and its summary of the others. The history stays complete: requests
+    /// leave the others out, in this turn and in those that follow it. Whatever belongs to a kept message is kept too: a call with
     /// its results, both ways, and the reasoning before them. So are the last question and the last message.
     pub fn context_trimmed(
         mut self,
@@ -279,8 +285,8 @@ impl Run<Opening> {
             return self.into();
         };
         self.turn.answered(effect);
-        let failure = hop::cannot_trim(&mut self.turn, message);
-        self.begun(Err(failure))
+        let trimmed = hop::not_trimmed(&mut self.turn, message);
+        self.begun(trimmed)
     }
 
     /// Adds the messages that the user saw from a host that died. Those that the run does not know belong to the
@@ -308,6 +314,7 @@ impl Run<Opening> {
     }
 
     fn withdraw_asked(&mut self) {
+        self.turn.abandon_summary();
         self.turn.end_request_hooks();
         for asked in [
             self.open_effect(),

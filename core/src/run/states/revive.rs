@@ -3,7 +3,8 @@
 use super::Run;
 use super::any_run::AnyRun;
 use super::data::{
-    Completed, Decoding, ExecutingTools, Interrupted, Opening, Reviewing, Streaming, Waiting,
+    Completed, Decoding, ExecutingTools, Interrupted, Opening, Reviewing, Streaming, Summarizing,
+    Waiting,
 };
 use crate::Timestamp;
 use crate::run::protocol::EffectStage;
@@ -17,6 +18,7 @@ impl AnyRun {
             Self::Idle(run) => run.into(),
             Self::Opening(run) => run.revive(),
             Self::Waiting(run) => run.revive(now),
+            Self::Summarizing(run) => run.revive(),
             Self::Streaming(run) => run.revive(now),
             Self::Reviewing(run) => run.revive(),
             Self::Decoding(run) => run.revive(),
@@ -43,6 +45,13 @@ impl Run<Waiting> {
         }
         // The old host's network is not the new one's.
         self.network_available(now).into()
+    }
+}
+
+impl Run<Summarizing> {
+    fn revive(mut self) -> AnyRun {
+        self.turn.give_again();
+        self.host_died().into()
     }
 }
 

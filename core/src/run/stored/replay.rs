@@ -219,6 +219,9 @@ impl Replay<'_> {
             }
             BlockContent::State { state } => self.transcript.put_state(state.clone()),
             BlockContent::Usage { usage } => self.transcript.put_usage(usage.clone()),
+            BlockContent::Compacted { compaction, .. } => {
+                self.transcript.set_compaction(compaction.clone());
+            }
             BlockContent::HooksPassed { .. }
             | BlockContent::ApprovalAsked { .. }
             | BlockContent::Approval { .. }

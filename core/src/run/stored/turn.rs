@@ -2,7 +2,7 @@ use super::SessionError;
 use crate::event::{Message, TokenUsage};
 use crate::run::parts::Budget;
 use crate::run::protocol::{Block, BlockContent, Outcome, TurnStatus};
-use crate::transcript::Transcript;
+use crate::transcript::{Compaction, Transcript};
 use crate::{RunId, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -44,6 +44,9 @@ pub struct TurnHistory {
     /// The state shared with an agent.
     #[serde(default)]
     pub state: Value,
+    /// The part of the messages that requests no longer carry as it is.
+    #[serde(default, skip_serializing_if = "Compaction::is_none")]
+    pub compaction: Compaction,
 }
 
 impl TurnHistory {
@@ -55,13 +58,16 @@ impl TurnHistory {
         (has_state || !transcript.messages().is_empty()).then(|| Self {
             messages: transcript.messages().to_vec(),
             state: state.clone(),
+            compaction: transcript.compaction().clone(),
         })
     }
 
     /// The conversation.
     #[must_use]
     pub fn transcript(&self) -> Transcript {
-        Transcript::new(self.messages.clone()).with_shared_state(self.state.clone())
+        Transcript::new(self.messages.clone())
+            .with_shared_state(self.state.clone())
+            .with_compaction(self.compaction.clone())
     }
 }
 
@@ -92,7 +98,9 @@ pub(crate) fn in_sequence(turn: &Turn) -> Result<(), SessionError> {
 pub(crate) fn usage_of_turn(turn: &Turn) -> TokenUsage {
     let mut budget = Budget::default();
     for block in &turn.blocks {
-        if let BlockContent::Usage { usage } = &block.block.content {
+        if let BlockContent::Usage { usage } | BlockContent::Compacted { usage, .. } =
+            &block.block.content
+        {
             budget.count_usage(usage);
         }
     }

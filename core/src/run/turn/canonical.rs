@@ -60,6 +60,7 @@ fn canon(turn: &Turn, state: StateKind, abstraction: &Abstraction, out: &mut imp
         stopped_calls: _,
         broken_stream: _,
         background: _,
+        draft: _,
         comeback: _,
     } = turn;
     canon_kept(turn, abstraction, out);
@@ -104,8 +105,12 @@ fn canon_kept(turn: &Turn, abstraction: &Abstraction, out: &mut impl Hasher) {
     json(
         &(
             &turn.steering,
-            &turn.broken_stream,
-            &turn.background,
+            &(
+                &turn.broken_stream,
+                &turn.background,
+                &turn.draft,
+                turn.transcript.compaction(),
+            ),
             &turn.window,
             &turn.typed,
             &turn.empty,

@@ -23,7 +23,7 @@ pub(in crate::run) struct Basis<'a> {
     pub(in crate::run) blocks: u64,
     outline: Outline,
     messages: Vec<MessagePart<'a>>,
-    /// The messages that the turn's requests no longer carry.
+    /// The messages that the requests of a run from before compaction lasted no longer carry.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     left_out: Vec<Row<MessageId>>,
     /// The messages that a hook put instead of the hop's.
@@ -52,8 +52,8 @@ impl Turn {
             transcript,
             effects: self.effects_once_stored(stored),
             recorder: self.recorder.once_stored(is_writing),
-            // The basis has these.
-            window: self.window.leaving_out(Vec::new()),
+            window: self.window.clone(),
+            // The basis has the messages.
             changed_request: ChangedRequest {
                 instructions: self.changed_request.instructions.clone(),
                 messages: None,
@@ -81,6 +81,7 @@ impl Turn {
             stopped_calls: self.stopped_calls.clone(),
             broken_stream: self.broken_stream.clone(),
             background: self.background.clone(),
+            draft: self.draft.clone(),
             comeback: self.comeback,
         };
         (turn, basis)
@@ -106,7 +107,7 @@ impl Turn {
             blocks: stored,
             outline,
             messages: self.recorder.unrecorded(&self.stream_of()),
-            left_out: self.transcript.rows_of_ids(self.window.left_out()),
+            left_out: Vec::new(),
             changed_messages: changed.map(|messages| self.transcript.rows_of_messages(messages)),
             has_hop_state: self.hop_state.is_some(),
         }
@@ -160,7 +161,10 @@ impl Turn {
         let left_out = self
             .transcript
             .of_rows(basis.left_out, |message| message.id().clone())?;
-        self.window = self.window.leaving_out(left_out);
+        let (_, summary) = self.window.take_trimmed();
+        if !left_out.is_empty() || summary.is_some() {
+            self.adopt_trimmed(&left_out, summary);
+        }
         if let Some(rows) = basis.changed_messages {
             let messages = self.transcript.of_rows(rows, Message::clone)?;
             self.changed_request.messages = Some(messages);

@@ -15,6 +15,7 @@ impl Turn {
         if self.broken_stream.is_some() {
             self.leave_stream();
         }
+        self.abandon_summary();
         let (kind, reason) = match outcome {
             Outcome::Cancelled => (
                 ToolFailureKind::Cancelled,

@@ -15,6 +15,7 @@ mod calls;
 #[cfg(feature = "model-check")]
 mod canonical;
 pub(super) mod checkpoint;
+mod compaction;
 mod cut;
 mod device;
 pub(super) mod effects;
@@ -31,7 +32,7 @@ mod tries;
 pub(super) mod typed;
 
 use super::parts::{
-    Access, BackgroundAnswer, Beginnings, Budget, Clocks, Comeback, ContextWindow, Effects,
+    Access, BackgroundAnswer, Beginnings, Budget, Clocks, Comeback, ContextWindow, Draft, Effects,
     EmptyAnswer, Network, Presenter, Questions, Recorder, Route, Setup, Steering, Tries,
     TypedAnswer,
 };
@@ -104,6 +105,9 @@ pub(super) struct Turn {
     /// The answer that the provider makes in the background, until it is finished or left.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     background: Option<BackgroundAnswer>,
+    /// The summary that a model is asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    draft: Option<Box<Draft>>,
     #[serde(skip)]
     comeback: Comeback,
 }
@@ -142,6 +146,7 @@ impl Turn {
             stopped_calls: Vec::new(),
             broken_stream: None,
             background: None,
+            draft: None,
             comeback: Comeback::default(),
         };
         turn.set_up_presenter();
@@ -152,6 +157,13 @@ impl Turn {
     /// the one that the run `spoke`.
     pub(super) fn configure(&mut self, config: Arc<RunConfig>, spoke: &str) {
         self.setup.configure(config, self.route.model());
+        if self.is_summarizing() {
+            self.setup.ask_for_summary();
+        }
+        let (left_out, summary) = self.window.take_trimmed();
+        if !left_out.is_empty() || summary.is_some() {
+            self.adopt_trimmed(&left_out, summary);
+        }
         let speaks = self.setup.config().endpoint.dialect.name();
         self.comeback.begin(spoke, speaks);
         self.set_up_presenter();
@@ -175,6 +187,7 @@ impl Turn {
     pub(super) fn begin(&mut self, start: Start) {
         let unknown = start.options.unknown_tools(self.setup.config());
         let unknown: Vec<_> = unknown.into_iter().map(str::to_owned).collect();
+        let is_whole = start.options.whole_history;
         self.take_options(start.options);
         self.id.clone_from(&start.run_id);
         self.ids.run_id = start.run_id.clone();
@@ -193,6 +206,9 @@ impl Turn {
             thread_id,
             run_id: start.run_id,
         });
+        if is_whole {
+            self.take_compaction_away();
+        }
         if let Some(known) = twice {
             self.warn(format!(
                 "the conversation has a message `{known}` already: it was not added again"
@@ -208,6 +224,9 @@ impl Turn {
         }
         if let Err(agent) = self.setup.config().check_fallback() {
             self.warn(agent.to_string());
+        }
+        if let Err(error) = self.setup.config().check_compaction() {
+            self.warn(error.to_string());
         }
         for message in self.offer().warnings.clone() {
             self.warn(message);

@@ -23,6 +23,11 @@ impl Turn {
         self.route.attempt()
     }
 
+    /// Returns whether no model was asked for the hop's answer before this one.
+    pub(in crate::run) fn is_first_model(&self) -> bool {
+        self.route.is_first()
+    }
+
     /// Notes that a model rests: it failed in another turn.
     pub(in crate::run) fn rest_model(&mut self, model: u32, until: Timestamp) {
         if model < self.config().model_count() {
@@ -53,7 +58,7 @@ impl Turn {
             name: ModelName::of(endpoint),
             is_resting: self.route.is_resting(model, now),
         });
-        let messages = self.window.kept(self.transcript.messages());
+        let messages = self.carried_messages();
         let results = messages.iter().rev().map_while(|message| match message {
             Message::Tool(result) => Some(&result.tool_call_id),
             _ => None,

@@ -66,7 +66,7 @@ impl Turn {
             EffectId::Open { hop, attempt } => {
                 let is_here = match state {
                     StateKind::Opening => stage != EffectStage::Live,
-                    StateKind::Streaming => stage == EffectStage::Live,
+                    StateKind::Streaming | StateKind::Summarizing => stage == EffectStage::Live,
                     _ => false,
                 };
                 is_here && hop == self.hop && attempt < u32::MAX
@@ -128,6 +128,9 @@ impl Turn {
             StateKind::Idle | StateKind::Completed | StateKind::Interrupted => true,
             StateKind::Opening => has(&|id| !matches!(id, EffectId::Persist { .. })),
             StateKind::Streaming => has(&|id| matches!(id, EffectId::Open { .. })),
+            StateKind::Summarizing => {
+                self.is_summarizing() && has(&|id| matches!(id, EffectId::Open { .. }))
+            }
             StateKind::Waiting => self.clocks.runs(TimerKey::Retry) || self.network.is_offline(),
             StateKind::Reviewing => has(&|id| matches!(id, EffectId::Hook { .. })),
             StateKind::Decoding => {

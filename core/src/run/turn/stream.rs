@@ -72,8 +72,6 @@ impl Turn {
     /// Takes bytes of the answer.
     #[inline]
     pub(in crate::run) fn receive(&mut self, answer: &mut Answer, bytes: &[u8]) -> Reading {
-        self.clocks
-            .set(TimerKey::Silence, self.setup.config().timeouts.silence);
         let mut listeners = Listeners {
             presenter: &mut self.presenter,
             notes: self.recorder.notes(),
@@ -81,24 +79,26 @@ impl Turn {
         let reading = answer.receive(bytes, &mut self.transcript, &mut listeners);
         self.note_stream();
         match reading {
-            Reading::Open => {
-                self.clocks.stop(TimerKey::Closing);
-                self.note_background(answer);
-            }
-            Reading::Whole => {
-                self.background_is_over();
-                // The stream may stay open for a while.
-                self.clocks
-                    .set(TimerKey::Closing, self.setup.config().timeouts.closing);
-            }
-            Reading::WasWhole => {}
-            Reading::Over => {
-                if answer.is_finished() {
-                    self.background_is_over();
-                }
-            }
+            Reading::Open => self.note_background(answer),
+            Reading::Whole => self.background_is_over(),
+            Reading::Over if answer.is_finished() => self.background_is_over(),
+            Reading::WasWhole | Reading::Over => {}
         }
+        self.time_stream(reading);
         reading
+    }
+
+    /// Sets the timers of a stream that has brought bytes.
+    #[inline]
+    pub(super) fn time_stream(&mut self, reading: Reading) {
+        let timeouts = &self.setup.config().timeouts;
+        self.clocks.set(TimerKey::Silence, timeouts.silence);
+        match reading {
+            Reading::Open => self.clocks.stop(TimerKey::Closing),
+            // The stream may stay open for a while.
+            Reading::Whole => self.clocks.set(TimerKey::Closing, timeouts.closing),
+            Reading::WasWhole | Reading::Over => {}
+        }
     }
 
     /// Ends the answer's body. Returns `None` for an answer as a whole that the provider has not finished.

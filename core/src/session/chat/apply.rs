@@ -1,7 +1,7 @@
 //! The events of a turn.
 
 use super::reducer::{ChatReducer, Staleness};
-use super::{ChatConnection, ToolCardProgress};
+use super::{ChatCompaction, ChatConnection, ToolCardProgress};
 use crate::event::{Event, EventRef, Interrupt, Message, REPLACED, ToolMessage};
 use crate::run::{RunEvent, ToolCallUpdate, ToolProgress};
 use crate::tool::one_line;
@@ -71,6 +71,11 @@ impl ChatReducer {
             RunEvent::WaitingForNetwork { up_to_ms } => self.connect(ChatConnection::Offline {
                 until: Timestamp(now.0.saturating_add(*up_to_ms)),
             }),
+            RunEvent::ContextTrimmed { compaction, .. } => {
+                self.view.transcript.set_compaction(compaction.clone());
+                self.chat.compaction = ChatCompaction::of(compaction);
+                self.is_touched = true;
+            }
             RunEvent::ModelChanged { .. } => self.connect(ChatConnection::Connecting),
             RunEvent::StreamResumed { .. } => self.connect(ChatConnection::Resuming),
             RunEvent::Pending { pending } => {

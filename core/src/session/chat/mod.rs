@@ -14,5 +14,5 @@ mod update;
 pub use message::{ChatMessage, ChatPart, ChatRole, ToolCard, ToolCardProgress};
 pub use problem::ChatProblem;
 pub use reducer::ChatReducer;
-pub use state::{ChatConnection, ChatState, ChatStatus};
+pub use state::{ChatCompaction, ChatConnection, ChatState, ChatStatus};
 pub use update::ChatUpdate;

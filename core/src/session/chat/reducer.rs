@@ -1,5 +1,8 @@
 use super::layout::Layout;
-use super::{ChatConnection, ChatProblem, ChatState, ChatStatus, ChatUpdate, ToolCardProgress};
+use super::{
+    ChatCompaction, ChatConnection, ChatProblem, ChatState, ChatStatus, ChatUpdate,
+    ToolCardProgress,
+};
 use crate::event::{Message, MessageContent, TokenUsage};
 use crate::run::{
     Outcome, Pending, PendingKind, Problem, SessionError, StoredTurn as Turn, TurnStatus,
@@ -119,6 +122,7 @@ impl ChatReducer {
         let mut chat = Self::with_view(view, options);
         if let Some(turn) = last {
             chat.chat.usage = usage_of_turn(turn);
+            chat.chat.compaction = ChatCompaction::of(chat.view.transcript.compaction());
             chat.chat.pending = pending(turn);
             let problem = turn.outcome.as_ref().and_then(Outcome::problem);
             chat.chat.problem = problem.and_then(|problem| ChatProblem::from(problem).shown());
@@ -292,6 +296,7 @@ impl ChatReducer {
             interrupts: self.chat.interrupts.clone(),
             usage: self.chat.usage.clone(),
             omitted_messages: self.chat.omitted_messages,
+            compaction: self.chat.compaction.clone(),
             messages,
             order: is_reordered.then(|| ids().collect()),
         })

@@ -1,8 +1,9 @@
 use super::{ChatMessage, ChatProblem};
-use crate::Timestamp;
 use crate::event::{Interrupt, TokenUsage};
 use crate::journal::Digest;
 use crate::run::Pending;
+use crate::transcript::Compaction;
+use crate::{MessageId, Timestamp};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -32,8 +33,35 @@ pub struct ChatState {
     pub usage: TokenUsage,
     /// The number of earlier messages that `messages` leaves out, because there are too many to show.
     pub omitted_messages: u64,
+    /// The part of the conversation that the model is no longer sent as it is; absent if it is sent all messages.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compaction: Option<ChatCompaction>,
     /// The messages, the oldest first.
     pub messages: Vec<ChatMessage>,
+}
+
+/// The part of a conversation that the model is no longer sent as it is. The screen still has all of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+pub struct ChatCompaction {
+    /// The last message of the conversation that is left out; absent if only results of tools are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub through: Option<MessageId>,
+    /// The summary that the model is sent instead.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
+}
+
+impl ChatCompaction {
+    /// Returns what a screen shows of a compaction; `None` if there is none.
+    pub(super) fn of(compaction: &Compaction) -> Option<Self> {
+        (!compaction.is_none()).then(|| Self {
+            through: compaction.through.clone(),
+            summary: compaction.summary.clone(),
+        })
+    }
 }
 
 impl ChatState {

@@ -1,4 +1,4 @@
-use super::{ChatConnection, ChatMessage, ChatProblem, ChatStatus};
+use super::{ChatCompaction, ChatConnection, ChatMessage, ChatProblem, ChatStatus};
 use crate::MessageId;
 use crate::event::{Interrupt, TokenUsage};
 use crate::run::Pending;
@@ -31,6 +31,9 @@ pub struct ChatUpdate {
     pub usage: TokenUsage,
     /// The number of earlier messages that the state leaves out.
     pub omitted_messages: u64,
+    /// The part of the conversation that the model is no longer sent as it is; absent if it is sent all messages.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compaction: Option<ChatCompaction>,
     /// The new and the changed messages, in the order of the state.
     pub messages: Vec<ChatMessage>,
     /// The ids of all messages in order, if messages were removed or moved.

@@ -181,7 +181,9 @@ fn line(event: RunEvent) -> Line {
             reason,
             ..
         } => plain("hook_refused", format!("{hook} {moment}, {reason}")),
-        RunEvent::ContextTrimmed { left_out, tokens } => {
+        RunEvent::ContextTrimmed {
+            left_out, tokens, ..
+        } => {
             let ids: Vec<_> = left_out.iter().map(|id| id.as_str()).collect();
             plain(
                 "context_trimmed",

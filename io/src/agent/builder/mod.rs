@@ -37,7 +37,7 @@ use stepwell_core::dialect::Endpoint;
 use stepwell_core::provider::UnknownPrice;
 use stepwell_core::provider::{self, EndpointError};
 use stepwell_core::registry::SharedRegistry;
-use stepwell_core::run::{Credentials, FallbackError, HookSpec, RunConfig};
+use stepwell_core::run::{CompactionError, Credentials, FallbackError, HookSpec, RunConfig};
 use stepwell_core::tool::ToolError;
 use stepwell_core::tool::ToolRegistry;
 
@@ -114,6 +114,9 @@ pub enum BuildError {
     /// The models cannot take each other's place.
     #[error(transparent)]
     Fallback(#[from] FallbackError),
+    /// The conversation cannot be compacted so.
+    #[error(transparent)]
+    Compaction(#[from] CompactionError),
 }
 
 impl From<BuildError> for Error {
@@ -266,10 +269,12 @@ impl<D, T> AgentBuilder<D, T> {
         &self.parts.config.endpoint
     }
 
-    /// Returns the endpoints of the models that are asked when that one has failed.
+    /// Returns the endpoints of the models that are asked besides: when that one has failed, or for a summary.
     #[doc(hidden)]
     pub fn other_endpoints(&self) -> impl Iterator<Item = &Endpoint> {
-        self.parts.config.endpoints().skip(1)
+        let summaries = self.parts.config.summary_model();
+        let summaries = summaries.map(|model| &model.endpoint);
+        self.parts.config.endpoints().skip(1).chain(summaries)
     }
 
     /// Returns the tools that were added so far.
@@ -434,6 +439,9 @@ impl BuilderParts {
             return Some(BuildError::HookTwice(hook.name.clone()));
         }
         if let Err(error) = self.config.check_fallback() {
+            return Some(error.into());
+        }
+        if let Err(error) = self.config.check_compaction() {
             return Some(error.into());
         }
         self.config.check_price().err().map(BuildError::from)

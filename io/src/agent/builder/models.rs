@@ -5,7 +5,7 @@ use crate::app::model_choice::ModelChooser;
 use crate::model::Model;
 use crate::model_health::ModelHealth;
 use std::sync::Arc;
-use stepwell_core::run::{FallbackModel, ModelChoice};
+use stepwell_core::run::{CompactionWay, FallbackModel, ModelChoice, SummaryPolicy};
 
 impl<D, T> AgentBuilder<D, T> {
     /// Adds models that are asked, in this order, when the agent's own has failed: when it is overloaded, its rate limit is
@@ -61,6 +61,60 @@ impl<D, T> AgentBuilder<D, T> {
     pub fn model_for(mut self, chooser: impl ModelChooser) -> Self {
         self.parts.config.fallback.choice = ModelChoice::Host;
         self.parts.chooser = Some(Arc::new(chooser));
+        self
+    }
+
+    /// Keeps long conversations from filling the model's context: these ways are used in their order, before a request that
+    /// would fill more than four fifths of the context. [`CompactionPolicy`](stepwell_core::run::CompactionPolicy), in
+    /// [`configure`](Self::configure), has the share. Old results of tools can be dropped, a model can write a summary of the
+    /// older messages, and [`trim_context`](Self::trim_context) can choose. The app is told by
+    /// [`RunEvent::ContextTrimmed`](stepwell_core::run::RunEvent::ContextTrimmed), the transcript keeps all messages, and the
+    /// turns that follow begin from there.
+    ///
+    /// ```
+    /// use stepwell_io::config::{CompactionWay, SummaryPolicy};
+    /// use stepwell_io::{Agent, Model};
+    ///
+    /// # fn main() -> Result<(), stepwell_io::Error> {
+    /// let agent: Agent = Agent::builder(Model::openai("gpt-5").api_key("a key"))
+    ///     .compaction([
+    ///         CompactionWay::DropResults { keep: 5 },
+    ///         CompactionWay::Summary(SummaryPolicy::default()),
+    ///     ])
+    ///     .summary_model(Model::openai("gpt-5-mini").api_key("a key"))
+    ///     .build()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn compaction(self, ways: impl IntoIterator<Item = CompactionWay>) -> Self {
+        self.change(|parts| parts.config.compaction.ways = ways.into_iter().collect())
+    }
+
+    /// Sets the model that writes summaries of long conversations, instead of the agent's own. Without a
+    /// [`compaction`](Self::compaction) that says otherwise, summaries are the one way.
+    #[must_use]
+    pub fn summary_model(mut self, model: impl Into<Model>) -> Self {
+        let endpoint = match model.into().endpoint() {
+            Ok(endpoint) => endpoint,
+            Err(error) => {
+                self.parts.fallback_error = Some(error);
+                return self;
+            }
+        };
+        let model = Some(Box::new(FallbackModel::from(endpoint)));
+        let ways = &mut self.parts.config.compaction.ways;
+        let policy = ways.iter_mut().find_map(|way| match way {
+            CompactionWay::Summary(policy) => Some(policy),
+            _ => None,
+        });
+        match policy {
+            Some(policy) => policy.model = model,
+            None => ways.push(CompactionWay::Summary(SummaryPolicy {
+                model,
+                ..SummaryPolicy::default()
+            })),
+        }
         self
     }
 

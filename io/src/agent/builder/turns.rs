@@ -15,7 +15,9 @@ use stepwell_core::run::{ContextPolicy, Credentials, RunIds};
 
 impl<D, T> AgentBuilder<D, T> {
     /// Sets the code that shortens a conversation which does not fit the model's context any more: an async closure
-    /// from the overflow, and its messages, to the messages that are kept, or to `None` if it cannot shorten them.
+    /// from the overflow, and its messages, to the messages that are kept, or to `None` if it cannot shorten them. What it
+    /// leaves out stays out in the turns that follow. To be asked before the context is full, add
+    /// [`CompactionWay::Host`](stepwell_core::run::CompactionWay::Host) to the ways of [`compaction`](Self::compaction).
     /// Without it such a turn ends with [`Failure::ContextTooLong`](stepwell_core::run::Failure::ContextTooLong).
     ///
     /// ```

@@ -4,14 +4,16 @@ use crate::peer::Kind;
 use std::sync::Arc;
 use std::time::Duration;
 use stepwell_core::dialect::Dialect;
+use stepwell_core::event::{AssistantMessage, Message};
 use stepwell_core::provider;
 use stepwell_core::run::model_check::Abstraction;
 use stepwell_core::run::{
-    BackgroundPolicy, Credentials, Durability, ErrorKind, FallbackModel, HookMoment, HookSpec,
-    LimitPolicy, ModelChoice, NetworkChangePolicy, OfflinePolicy, RepeatLimit, Retry, RetryPolicy,
-    RunConfig, RunIds,
+    BackgroundPolicy, CompactionPolicy, CompactionWay, Credentials, Durability, ErrorKind,
+    FallbackModel, HookMoment, HookSpec, LimitPolicy, ModelChoice, NetworkChangePolicy,
+    OfflinePolicy, RepeatLimit, Retry, RetryPolicy, RunConfig, RunIds,
 };
 use stepwell_core::tool::{OutputMode, OutputType, Tool};
+use stepwell_core::transcript::Transcript;
 
 /// One corner of the space.
 #[derive(Clone, Debug)]
@@ -38,6 +40,8 @@ pub struct Bounds {
     pub device: u8,
     /// The number of times that the user types during the turn.
     pub steers: u8,
+    /// Whether there is a conversation before the turn, which is too long.
+    pub history: bool,
     /// The other actions of the user and the tools.
     pub extras: Extras,
     pub abstraction: Abstraction,
@@ -85,6 +89,7 @@ impl Bounds {
             questions: 0,
             device: 0,
             steers: 0,
+            history: false,
             extras: Extras::default(),
             abstraction: Abstraction::ALL,
         };
@@ -117,6 +122,27 @@ impl Bounds {
     /// Returns the number of models.
     pub fn models(&self) -> u32 {
         u32::try_from(self.config.endpoints().count()).expect("a few")
+    }
+
+    /// Returns whether a model is asked for a summary of the conversation before a hop.
+    pub fn summarizes(&self) -> bool {
+        self.config.compaction.summary().is_some()
+    }
+
+    /// Returns the conversation before the turn.
+    pub fn before(&self) -> Transcript {
+        if !self.history {
+            return Transcript::default();
+        }
+        let long = "x".repeat(400);
+        Transcript::new(vec![
+            Message::user("o1", long.clone()),
+            Message::Assistant(AssistantMessage {
+                id: "o2".into(),
+                content: Some(long),
+                ..AssistantMessage::default()
+            }),
+        ])
     }
 
     pub fn asks_for_keys(&self) -> bool {
@@ -353,6 +379,20 @@ pub fn small() -> Vec<Bounds> {
                 config.run_ids = RunIds::Host;
                 config.fallback.models = vec![other(config)];
                 config.fallback.choice = ModelChoice::Host;
+            },
+        ),
+        Bounds::new(
+            "chat, a summary before the request, one crash",
+            Dialect::OpenAiChat,
+            |bounds, config| {
+                bounds.calls = 1;
+                bounds.texts = true;
+                bounds.crashes = 1;
+                bounds.history = true;
+                // The conversation nearly fills it, and fits without a summary too.
+                config.context_guard.window = Some(250);
+                let summary = CompactionWay::Summary(Default::default());
+                config.compaction = CompactionPolicy::with(summary);
             },
         ),
         Bounds::new(

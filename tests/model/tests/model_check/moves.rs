@@ -195,7 +195,10 @@ impl World {
                     }
                 }
                 Hand::Stream(said) => {
-                    let tokens = said.next(&self.bounds, self.questions);
+                    let mut tokens = said.next(&self.bounds, self.questions);
+                    if state == StateKind::Summarizing {
+                        tokens.retain(|token| !matches!(token, Token::Call(_)));
+                    }
                     moves.extend(tokens.into_iter().map(|token| Move::Says(id, token)));
                     moves.extend([Move::Ends(id), Move::Breaks(id)]);
                 }

@@ -175,6 +175,8 @@ impl World {
         let tries = self.bounds.config.retry.max_attempts();
         // Each may be refused once for its key.
         let tries = tries * (1 + u32::from(self.bounds.asks_for_keys())) * self.bounds.models();
+        // So may the request for a summary that comes first.
+        let tries = tries * (1 + u32::from(self.bounds.summarizes()));
         let most = tries + 2 * u32::from(self.bounds.device);
         if attempt >= most || opens > most * (died + 1) {
             self.wrong(format!("I1: {id} is request {opens} of hop {hop}"));

@@ -101,6 +101,7 @@ fn canon_block(block: &Block, durable: u64, abstraction: &Abstraction, out: &mut
         BlockContent::State { .. } => 10u8.hash(out),
         BlockContent::ModelChanged { .. } => 20u8.hash(out),
         BlockContent::AnswerStored { .. } => 21u8.hash(out),
+        BlockContent::Compacted { .. } => 22u8.hash(out),
         BlockContent::Usage { .. } => 11u8.hash(out),
         BlockContent::Text { .. } => 0u8.hash(out),
         BlockContent::Reasoning { .. } => 1u8.hash(out),

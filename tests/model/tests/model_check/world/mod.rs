@@ -19,7 +19,6 @@ use stepwell_core::run::{
     Refusal, RunMachine, SnapshotError, Start, StateKind, TimerKey, TurnStatus, UserAnswer,
 };
 use stepwell_core::tool::ToolFailure;
-use stepwell_core::transcript::Transcript;
 use stepwell_core::{CallKey, Timestamp};
 
 pub struct World {
@@ -59,11 +58,7 @@ pub const NOW: u64 = 1_000_000;
 
 impl World {
     pub fn new(bounds: &Arc<Bounds>) -> Self {
-        let machine = RunMachine::new(
-            Arc::clone(&bounds.config),
-            "t".into(),
-            Transcript::default(),
-        );
+        let machine = RunMachine::new(Arc::clone(&bounds.config), "t".into(), bounds.before());
         Self {
             machine,
             bounds: Arc::clone(bounds),
@@ -507,6 +502,11 @@ impl World {
             self.wrong(format!("{effect} is no stream"));
             return Vec::new();
         };
+        if self.machine.state() == StateKind::Summarizing {
+            let bytes = said.say(token, dialect, hop);
+            self.put(effect, Hand::Stream(said));
+            return bytes;
+        }
         if let Token::Call(kind) = token {
             let index = said.calls.into();
             self.asked.push((CallKey { hop, index }, kind));

@@ -306,6 +306,7 @@ private fun ChatState.with(update: ChatUpdate): ChatState {
         interrupts = update.interrupts,
         usage = update.usage,
         omittedMessages = update.omittedMessages,
+        compaction = update.compaction,
         messages = shown ?: all,
     )
 }

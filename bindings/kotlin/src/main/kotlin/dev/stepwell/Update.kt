@@ -112,7 +112,11 @@ public sealed interface Update {
     public data class ContextNearlyFull(public val tokens: Long, public val window: Long) : Update
 
     /** The turn continues without some messages, which did not fit the model's context window. */
-    public data class ContextTrimmed(public val leftOut: List<String>, public val tokens: Long) : Update
+    public data class ContextTrimmed(
+        public val leftOut: List<String>,
+        public val tokens: Long,
+        public val compaction: Compaction,
+    ) : Update
 
     /** A hook has refused, or failed. */
     public data class HookRefused(
@@ -153,7 +157,7 @@ internal fun Event.update(): Update? = when (this) {
     is Event.SteeringTaken -> Update.SteeringTaken(messageId, hop)
     is Event.SteeringRefused -> Update.SteeringRefused(message, reason, explanation)
     is Event.ContextNearlyFull -> Update.ContextNearlyFull(tokens, window)
-    is Event.ContextTrimmed -> Update.ContextTrimmed(leftOut, tokens)
+    is Event.ContextTrimmed -> Update.ContextTrimmed(leftOut, tokens, compaction)
     is Event.HookRefused -> Update.HookRefused(hook, moment, reason, toolCallId)
     is Event.Warning -> Update.Warning(message)
     is Event.AnswerDropped -> Update.Warning("an answer for `$effect` came when none was awaited")

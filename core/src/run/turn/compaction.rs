@@ -1,0 +1,217 @@
+//! Compaction: what requests no longer carry of the conversation, and the summary that a model is asked for.
+//!
+//! Owns `draft`. While there is one, `setup` has the model that writes the summary, and the requests of the hop are for the
+//! summary. The attempts of a hop are numbered through: the hop's own request follows those for its summary.
+
+use super::Turn;
+use crate::MessageId;
+use crate::dialect::Dialect;
+use crate::event::{Message, TokenUsage};
+use crate::run::parts::{Answer, Draft, Reading};
+use crate::run::protocol::{BlockContent, EffectId, Failure, RunEvent, TimerKey};
+use crate::transcript::{Compaction, token_estimate};
+use std::borrow::Cow;
+
+impl Turn {
+    /// Returns the messages that the hop's request carries, of those that it may.
+    pub(in crate::run) fn compacted_messages(&self) -> Cow<'_, [Message]> {
+        self.transcript.compaction().apply(self.asked_messages())
+    }
+
+    /// Returns the messages of the conversation that requests carry, without the summary of the others.
+    pub(in crate::run) fn carried_messages(&self) -> Cow<'_, [Message]> {
+        let compaction = self.transcript.compaction();
+        compaction.carried(self.transcript.messages())
+    }
+
+    /// Returns whether the conversation may be compacted: an agent keeps a conversation of its own.
+    pub(in crate::run) fn is_compacted(&self) -> bool {
+        let config = self.setup.config();
+        !config.compaction.is_off() && config.endpoint.dialect != Dialect::AgUi
+    }
+
+    /// Compacts the conversation. Requests no longer carry `left_out`, and have about this number of `tokens`.
+    pub(in crate::run) fn compact(
+        &mut self,
+        compaction: Compaction,
+        left_out: Vec<MessageId>,
+        usage: Vec<TokenUsage>,
+        tokens: u64,
+    ) {
+        self.transcript.set_compaction(compaction.clone());
+        self.record(BlockContent::Compacted {
+            compaction: compaction.clone(),
+            usage,
+        });
+        self.event(RunEvent::ContextTrimmed {
+            left_out,
+            tokens,
+            compaction,
+        });
+    }
+
+    /// Takes the compaction by an earlier turn away.
+    pub(super) fn take_compaction_away(&mut self) {
+        if self.transcript.compaction().is_none() {
+            return;
+        }
+        let compaction = Compaction::default();
+        // The provider has counted a shorter conversation.
+        self.transcript.put_usage(Vec::new());
+        let messages = self.transcript.messages().iter();
+        let tokens = messages.map(token_estimate::of_message).sum();
+        self.compact(compaction, Vec::new(), Vec::new(), tokens);
+    }
+
+    /// Compacts the conversation of a run from before compaction lasted, as that run did.
+    pub(super) fn adopt_trimmed(&mut self, left_out: &[MessageId], summary: Option<String>) {
+        let mut compaction = self.transcript.compaction().clone();
+        compaction.leave_out(left_out, self.transcript.messages());
+        compaction.summary = summary.or(compaction.summary);
+        self.transcript.set_compaction(compaction.clone());
+        let usage = Vec::new();
+        self.record(BlockContent::Compacted { compaction, usage });
+    }
+
+    /// Returns whether the requests of the hop are for a summary.
+    pub(in crate::run) fn is_summarizing(&self) -> bool {
+        self.draft.is_some()
+    }
+
+    /// Returns the messages that the summary replaces.
+    pub(in crate::run) fn messages_to_summarize(&self) -> Vec<Message> {
+        let Some(draft) = &self.draft else {
+            return Vec::new();
+        };
+        let before = self.transcript.compaction();
+        let messages = self.transcript.messages();
+        draft.compaction().newly_left_out(before, messages)
+    }
+
+    /// Asks for the summary of what this compaction leaves out.
+    pub(in crate::run) fn begin_summary(&mut self, compaction: Compaction) {
+        self.draft = Some(Box::new(Draft::new(compaction)));
+        self.setup.ask_for_summary();
+        self.access.forget();
+        self.access.accepted();
+        let (hop, attempt) = (self.hop, self.route.attempt());
+        self.emit(EffectId::Open { hop, attempt });
+    }
+
+    /// Takes bytes of the summary.
+    pub(in crate::run) fn receive_summary(&mut self, answer: &mut Answer, bytes: &[u8]) -> Reading {
+        let Some(draft) = &mut self.draft else {
+            return Reading::Over;
+        };
+        let reading = answer.receive(bytes, draft.answer_mut(), &mut ());
+        self.time_stream(reading);
+        reading
+    }
+
+    /// Ends the body of the summary. It is complete if there is no failure.
+    ///
+    /// # Errors
+    /// The body is no stream, or no summary.
+    pub(in crate::run) fn end_summary(&mut self, answer: &mut Answer) -> Result<(), Failure> {
+        use crate::pipeline::StreamEnd;
+        let Some(draft) = &mut self.draft else {
+            return Ok(());
+        };
+        let end = answer.end(draft.answer_mut(), &mut ())?;
+        let summary = draft.answer().summary();
+        match end {
+            Some(StreamEnd::Finished) => {}
+            Some(StreamEnd::Errored) => {
+                let error = summary.failure.clone().unwrap_or_default();
+                return Err(Failure::reported(error));
+            }
+            Some(StreamEnd::Truncated) | None => {
+                let message = "the body ended before the summary did".to_owned();
+                return Err(Failure::Connection { message });
+            }
+        }
+        match summary.stop_reason.as_deref().and_then(Failure::of_stop) {
+            Some(failure) => Err(failure),
+            None => Ok(()),
+        }
+    }
+
+    /// Drops what has come of the summary, which is asked for again or given up, and counts its cost.
+    pub(in crate::run) fn drop_summary(&mut self) {
+        let endpoint = &self.setup.config().endpoint;
+        if let Some(draft) = &mut self.draft {
+            draft.answer_mut().price_usage(|usage| endpoint.cost(usage));
+            let usage = draft.begin_again();
+            self.budget.count_usage(&usage);
+        }
+    }
+
+    /// Takes the summary, whose last request was that of `attempt`: the hop's own request follows. Returns the compaction
+    /// with the summary, if there is one, and the usage of all requests for it.
+    pub(in crate::run) fn take_summary(
+        &mut self,
+        attempt: u32,
+    ) -> (Option<Compaction>, Vec<TokenUsage>) {
+        let text = self.draft.as_ref().and_then(|draft| draft.text());
+        let (compaction, usage) = self.leave_draft();
+        let next = attempt.saturating_add(1);
+        self.route.begin_after_summary(next);
+        self.tries.restart();
+        let compaction = text.map(|text| Compaction {
+            summary: Some(text),
+            ..compaction
+        });
+        (compaction, usage)
+    }
+
+    /// Gives the summary up, in a hop that will send no request any more.
+    pub(in crate::run) fn abandon_summary(&mut self) {
+        if !self.is_summarizing() {
+            return;
+        }
+        let (_, usage) = self.leave_draft();
+        self.record_summary_usage(usage);
+    }
+
+    /// Warns that the turn continues without a summary.
+    pub(in crate::run) fn warn_of_no_summary(&mut self, failure: &Failure) {
+        self.warn(format!(
+            "the turn continues without a summary of the conversation: {failure}"
+        ));
+    }
+
+    /// Warns of an answer that is no summary.
+    pub(in crate::run) fn warn_of_empty_summary(&mut self) {
+        if self
+            .draft
+            .as_ref()
+            .is_some_and(|draft| draft.text().is_none())
+        {
+            let message =
+                "the turn continues without a summary of the conversation: the model wrote none";
+            self.warn(message.to_owned());
+        }
+    }
+
+    /// Records the cost of a summary that did not come.
+    pub(in crate::run) fn record_summary_usage(&mut self, usage: Vec<TokenUsage>) {
+        if !usage.is_empty() {
+            let compaction = self.transcript.compaction().clone();
+            self.record(BlockContent::Compacted { compaction, usage });
+        }
+    }
+
+    /// Sets up the turn's own model again.
+    fn leave_draft(&mut self) -> (Compaction, Vec<TokenUsage>) {
+        self.drop_summary();
+        let draft = self.draft.take();
+        self.clocks.stop(TimerKey::Silence);
+        self.setup.ask(self.route.model());
+        self.access.forget();
+        self.access.accepted();
+        draft.map_or_else(Default::default, |mut draft| {
+            let usage = draft.take_usage();
+            (draft.compaction().clone(), usage)
+        })
+    }
+}
