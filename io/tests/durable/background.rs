@@ -32,53 +32,50 @@ fn requests(server: &MockLlm, method: &str) -> usize {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_host_that_dies_leaves_its_answer_to_the_next_one() {
-    for every in [1, 4, 9] {
-        let hop = || says(TEXT).drop_every(every);
-        let server = Arc::new(serve([hop(), says("Good night.")]).await);
-        let store = memory();
-        let life = {
-            let (server, store) = (Arc::clone(&server), store.clone());
-            move || async move {
-                // It dies in the pause before it would read on.
-                let agent = agent(&server, &store, Duration::from_secs(3600));
-                let mut turn = agent.chat().send("Write a book");
-                let is_pause = |event: &RunEvent| matches!(event, RunEvent::Retrying { .. });
-                while !is_pause(&turn.next().await.unwrap()) {}
-                turn.detach();
-            }
-        };
-        killed(life);
-        assert_eq!(
-            (requests(&server, "POST"), requests(&server, "GET")),
-            (1, 0)
-        );
-        let left = turns(&store).await;
-        assert!(!is_closed(&left[0]));
+    let hops = [says(TEXT).drop_every(4), says("Good night.")];
+    let server = Arc::new(serve(hops).await);
+    let store = memory();
+    let life = {
+        let (server, store) = (Arc::clone(&server), store.clone());
+        move || async move {
+            // It dies in the pause before it would read on.
+            let agent = agent(&server, &store, Duration::from_secs(3600));
+            let mut turn = agent.chat().send("Write a book");
+            let is_pause = |event: &RunEvent| matches!(event, RunEvent::Retrying { .. });
+            while !is_pause(&turn.next().await.unwrap()) {}
+            turn.detach();
+        }
+    };
+    killed(life);
+    assert_eq!(
+        (requests(&server, "POST"), requests(&server, "GET")),
+        (1, 0)
+    );
+    let left = turns(&store).await;
+    assert!(!is_closed(&left[0]));
 
-        let chat = soon(&server, &store);
-        let recovered = chat.recover().await.unwrap().pop().unwrap();
-        let (_, finished) = watch(recovered.turn.unwrap().into_events()).await;
-        assert_eq!(finished.outcome, Outcome::Success, "{every}");
-        assert_eq!(finished.transcript.text(), TEXT);
-        assert_eq!(requests(&server, "POST"), 1, "the same answer");
-        let resumed = &server.requests()[1];
-        assert_eq!(resumed.path, "/v1/responses/resp_0_0");
-        assert_eq!(
-            resumed.query,
-            format!("stream=true&starting_after={}", every - 1)
-        );
+    let chat = soon(&server, &store);
+    let recovered = chat.recover().await.unwrap().pop().unwrap();
+    let (_, finished) = watch(recovered.turn.unwrap().into_events()).await;
+    assert_eq!(finished.outcome, Outcome::Success);
+    assert_eq!(finished.transcript.text(), TEXT);
+    assert_eq!(requests(&server, "POST"), 1, "the same answer");
+    let resumed = &server.requests()[1];
+    assert_eq!(resumed.path, "/v1/responses/resp_0_0");
+    // The checkpoint may be from before some of the events that were read.
+    let after = resumed.query.strip_prefix("stream=true&starting_after=");
+    assert!(after.is_some_and(|after| ["0", "1", "2", "3"].contains(&after)));
 
-        let turns = turns(&store).await;
-        assert!(is_closed(&turns[0]));
-        let kept = kinds(&turns[0]).into_iter().filter(|kind| *kind == "text");
-        assert_eq!(kept.count(), 1);
-        let (_, finished) = watch(chat.send("Thank you")).await;
-        assert_eq!(finished.outcome, Outcome::Success);
-        let input = &server.requests().pop().unwrap().body["input"];
-        assert_eq!(input[1]["content"], TEXT);
-        assert_eq!(input.as_array().unwrap().len(), 3);
-        assert_legal(&server);
-    }
+    let turns = turns(&store).await;
+    assert!(is_closed(&turns[0]));
+    let kept = kinds(&turns[0]).into_iter().filter(|kind| *kind == "text");
+    assert_eq!(kept.count(), 1);
+    let (_, finished) = watch(chat.send("Thank you")).await;
+    assert_eq!(finished.outcome, Outcome::Success);
+    let input = &server.requests().pop().unwrap().body["input"];
+    assert_eq!(input[1]["content"], TEXT);
+    assert_eq!(input.as_array().unwrap().len(), 3);
+    assert_legal(&server);
 }
 
 #[tokio::test]
