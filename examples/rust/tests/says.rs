@@ -292,3 +292,24 @@ async fn what_is_said_is_shown_at_once_and_the_program_may_be_stopped() {
         .wait_until(|requests| requests[0].delivery == Delivery::ClientLeft)
         .await;
 }
+
+#[tokio::test]
+async fn an_answer_in_the_background_survives_each_break() {
+    let text = "There were otters in space. ".repeat(5);
+    let script = Script::new().hop(Hop::new().text(text.as_str()).drop_every(6));
+    let model = MockLlm::start(script).await.expect("it listens");
+    let url = model.base_url();
+    let ran = tokio::task::spawn_blocking(|| {
+        Command::new(env!("CARGO_BIN_EXE_story"))
+            .arg(url)
+            .output()
+            .expect("it starts")
+    });
+    let output = ran.await.expect("it ends");
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), format!("{text}\n"));
+    let requests = model.requests();
+    assert!(requests.len() > 5);
+    let posts = requests.iter().filter(|request| request.method == "POST");
+    assert_eq!(posts.count(), 1);
+}

@@ -63,6 +63,11 @@ impl Writer {
         &self.turn
     }
 
+    /// Returns whether another host continues the turn, or the turn was deleted.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.is_lost.load(Ordering::Relaxed)
+    }
+
     /// Cuts the pauses of writes short, also those of later writes: a write that fails has failed.
     pub(crate) fn give_up(&self) {
         self.given_up.cancel();
@@ -88,7 +93,7 @@ impl Writer {
         else {
             return failed("this is no write".to_owned());
         };
-        if self.is_lost.load(Ordering::Relaxed) {
+        if self.is_lost() {
             return failed("another host goes on with the turn, or it was deleted".to_owned());
         }
         self.pause().await;

@@ -16,7 +16,9 @@ use crate::spans;
 use std::collections::VecDeque;
 use std::pin::pin;
 use std::sync::Arc;
-use stepwell_core::run::{Effect, Input, Misuse, Outcome, Output, RunEvent, TextOptions, TimerKey};
+use stepwell_core::run::{
+    Effect, EffectId, Input, Misuse, Outcome, Output, RunEvent, TextOptions, TimerKey,
+};
 use tokio::sync::mpsc::{self, error::TrySendError};
 use tokio::sync::{oneshot, watch};
 use tokio_util::sync::CancellationToken;
@@ -191,8 +193,7 @@ impl Driver {
                     effects.stop(id, &self.run.machine);
                 }
                 Output::Effect(id, effect) => {
-                    // A turn that is about to stop begins nothing, but its blocks are stored.
-                    if is_write(&id) || self.check_ownership() {
+                    if self.carries_out(&id, &effect) {
                         effects.begin(id, effect, &self.run.machine);
                     }
                 }
@@ -227,6 +228,16 @@ impl Driver {
             self.cancel.cancel();
         }
         !self.cancel.is_cancelled()
+    }
+
+    /// Returns whether an effect is carried out. A turn that is about to stop begins nothing, but its blocks are stored, and
+    /// the answer that it leaves is cancelled, unless another host continues the turn and the answer.
+    fn carries_out(&self, id: &EffectId, effect: &Effect) -> bool {
+        if matches!(effect, Effect::CancelAnswer { .. }) {
+            let writer = self.writer.as_deref();
+            return writer.is_none_or(|writer| !writer.is_lost());
+        }
+        is_write(id) || self.check_ownership()
     }
 
     fn handle_input(

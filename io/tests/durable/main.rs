@@ -1,6 +1,7 @@
 //! Turns of an agent with a store: what is stored when, stores that fail, hosts that die.
 #![allow(clippy::unwrap_used)]
 
+mod background;
 mod faults;
 mod faulty;
 mod owners;

@@ -9,7 +9,9 @@ use stepwell_io::store::{Lease, MemoryStore, NewTurn, StoreError};
 use stepwell_io::tool::ToolAnswer;
 
 /// Begins a turn on a runtime of its own, and drops that when `ready`.
-fn killed<F: Future<Output = ()> + Send + 'static>(life: impl FnOnce() -> F + Send + 'static) {
+pub(crate) fn killed<F: Future<Output = ()> + Send + 'static>(
+    life: impl FnOnce() -> F + Send + 'static,
+) {
     std::thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)

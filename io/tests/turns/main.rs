@@ -1,6 +1,7 @@
 //! Whole turns through the driver, over real HTTP, against a provider that streams, cuts, stalls and lies.
 
 mod ag_ui;
+mod background;
 mod cancel;
 mod cohere_and_mistral;
 mod compaction;

@@ -13,6 +13,7 @@ pub struct Setting {
     pub(crate) position: usize,
     pub(crate) signs: bool,
     pub(crate) splits: bool,
+    pub(crate) response_id: Option<String>,
 }
 
 impl Default for Setting {
@@ -27,6 +28,7 @@ impl Default for Setting {
             position: 0,
             signs: false,
             splits: false,
+            response_id: None,
         }
     }
 }
@@ -47,6 +49,13 @@ impl Setting {
     /// Sets how many answers the conversation holds already: the ids of an answer begin with it.
     pub const fn position(mut self, position: usize) -> Self {
         self.position = position;
+        self
+    }
+
+    /// Sets the id of an answer that its provider stores, where the provider has such.
+    #[cfg(feature = "server")]
+    pub(crate) fn response_id(mut self, id: impl Into<String>) -> Self {
+        self.response_id = Some(id.into());
         self
     }
 

@@ -103,7 +103,7 @@ pub(super) const DURABLE_STREAMS: Suite = Suite {
 pub(super) const REQUEST_TYPES: Suite = Suite {
     name: "request-types",
     about: "the requests of all scenarios, and of every pair of providers, against the types of the providers' own \
-            packages for Python; spoilt ones are refused",
+            packages for Python; spoilt ones are refused; OpenAI's package reads the mock model's answers in the background",
     run: |context, log| {
         let project = context.root.join("tests/request-types");
         let requirements = project.join("requirements.txt");
@@ -124,7 +124,12 @@ pub(super) const REQUEST_TYPES: Suite = Suite {
             .filter(|file| file.extension() == Some("json".as_ref()));
         let mut validator = venv.python();
         validator.arg("validator.py").arg(&requests);
-        log.show(validator.args(scenarios).current_dir(&project))
+        log.show(validator.args(scenarios).current_dir(&project))?;
+        let mut reader = venv.python();
+        reader
+            .arg("background.py")
+            .arg(mock_llm::build(context, log)?);
+        log.run(reader.current_dir(&project))
     },
 };
 

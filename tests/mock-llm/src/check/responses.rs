@@ -80,6 +80,16 @@ pub(super) fn check(body: &At<'_>, provider: &str, breaches: &mut Breaches) {
     let limit = body.get("max_output_tokens");
     let is_enough = limit.value.as_u64().is_none_or(|limit| limit >= 16);
     breaches.unless(is_enough, &limit, "is a number of at least 16");
+    let background = body.get("background");
+    let is_flag = background.is_absent() || background.value.is_boolean();
+    breaches.unless(is_flag, &background, "is true or false");
+    let (store, is_background) = (body.get("store"), background.value == &Value::Bool(true));
+    let is_stored = !is_background || store.value != &Value::Bool(false);
+    breaches.unless(
+        is_stored,
+        &store,
+        "is true, for an answer in the background",
+    );
     let include = body.get("include");
     let is_list = include.is_absent() || include.value.is_array();
     breaches.unless(is_list, &include, "is an array");

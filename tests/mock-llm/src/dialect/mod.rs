@@ -16,6 +16,8 @@ mod mistral;
 mod ollama;
 mod open_ai_chat;
 mod open_ai_responses;
+#[cfg(feature = "server")]
+pub(crate) mod stored_response;
 
 use serde_json::Value;
 
@@ -208,6 +210,23 @@ impl Refusal {
             param: None,
             code: None,
         }
+    }
+
+    /// Nothing is served on the path.
+    pub(crate) fn unknown_url(method: &str, path: &str) -> Self {
+        let text = format!("Unknown request URL: {method} {path}. Please check the URL for typos.");
+        Self {
+            code: Some("unknown_url"),
+            ..Self::new(404, text)
+        }
+    }
+
+    /// The path is served, for another method.
+    pub(crate) fn wrong_method(method: &str, path: &str, allowed: &str) -> Self {
+        Self::new(
+            405,
+            format!("Not allowed to {method} on {path}: use {allowed}."),
+        )
     }
 }
 

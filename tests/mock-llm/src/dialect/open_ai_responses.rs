@@ -19,7 +19,8 @@ pub(crate) struct OpenAiResponses;
 
 impl Wire for OpenAiResponses {
     fn serves(&self, path: &str) -> bool {
-        path == "/v1/responses"
+        let below = path.strip_prefix("/v1/responses");
+        below.is_some_and(|below| below.is_empty() || below.starts_with('/'))
     }
 
     fn answers(&self, body: &Value) -> Answers {
@@ -155,6 +156,7 @@ impl Item {
 
 /// The answer so far.
 struct Response {
+    id: String,
     position: usize,
     request: Value,
     items: Vec<Item>,
@@ -162,7 +164,9 @@ struct Response {
 
 impl Response {
     fn new(setting: &Setting) -> Self {
+        let id = setting.response_id.clone();
         Self {
+            id: id.unwrap_or_else(|| format!("resp_{}", setting.position)),
             position: setting.position,
             request: setting.request.clone(),
             items: Vec::new(),
@@ -211,6 +215,11 @@ impl Response {
         self.items[at].object(status)
     }
 
+    /// Returns whether the answer is made in the background.
+    fn is_in_background(&self) -> bool {
+        self.request["background"] == true
+    }
+
     /// The response object: over for the reason given, else still in progress.
     fn object(&self, stop_reason: Option<&str>, usage: Option<Usage>) -> Value {
         let output: Vec<_> = match stop_reason {
@@ -230,20 +239,25 @@ impl Response {
             value => value.clone(),
         };
         let usage = usage.map(|usage| {
+            let mut details = json!({"cached_tokens": 0});
+            // Newer than the rest: other answers keep the bytes that tests know.
+            if self.is_in_background() {
+                details["cache_write_tokens"] = 0.into();
+            }
             json!({
                 "input_tokens": usage.input,
-                "input_tokens_details": {"cached_tokens": 0},
+                "input_tokens_details": details,
                 "output_tokens": usage.output,
                 "output_tokens_details": {"reasoning_tokens": 0},
                 "total_tokens": usage.input.saturating_add(usage.output),
             })
         });
         json!({
-            "id": format!("resp_{}", self.position),
+            "id": self.id,
             "object": "response",
             "created_at": CREATED,
             "status": status,
-            "background": false,
+            "background": self.is_in_background(),
             "error": null,
             "incomplete_details": details,
             "instructions": self.request["instructions"],
@@ -356,7 +370,15 @@ impl Encoder for Events {
         match part {
             Part::Start => {
                 let response = self.response.object(None, None);
-                self.event("response.created", json!({ "response": response }), out);
+                if self.response.is_in_background() {
+                    let mut queued = response.clone();
+                    queued["status"] = "queued".into();
+                    let fields = json!({ "response": queued });
+                    self.event("response.created", fields.clone(), out);
+                    self.event("response.queued", fields, out);
+                } else {
+                    self.event("response.created", json!({ "response": response }), out);
+                }
                 self.event("response.in_progress", json!({ "response": response }), out);
             }
             Part::Begin(Block::Reasoning) => {

@@ -18,6 +18,8 @@ pub(crate) enum Segment {
     Pause(Duration),
     Stall,
     Cut,
+    /// The body ends here, as HTTP requires.
+    End,
 }
 
 /// Ends the body with a cut after `limit` bytes, or after its last one.
@@ -84,7 +86,7 @@ pub(crate) fn play(segments: Vec<Segment>, connection: Connection, receipt: Rece
                         connection.cut();
                         std::future::pending::<()>().await;
                     }
-                    None => {
+                    Some(Segment::End) | None => {
                         receipt.settle(Delivery::Complete);
                         return None;
                     }

@@ -10,6 +10,7 @@ use bytes::Bytes;
 use serde_json::Value;
 
 use crate::RecordedRequest;
+use crate::server::background::Readability;
 use crate::writer::Usage;
 
 /// One answer of the model to one request.
@@ -44,6 +45,7 @@ pub struct Hop {
     pub(crate) stop_reason: Option<String>,
     pub(crate) cut_at: Option<usize>,
     pub(crate) chunks_of: Option<usize>,
+    pub(crate) background: Readability,
     pub(crate) expectations: Vec<Expectation>,
 }
 
@@ -116,6 +118,7 @@ impl Hop {
             stop_reason: None,
             cut_at: None,
             chunks_of: None,
+            background: Readability::FULL,
             expectations: Vec::new(),
         }
     }
@@ -392,6 +395,7 @@ impl Hop {
                 self.status
             ));
         }
+        self.background.validate()?;
         for (name, value) in &self.headers {
             HeaderName::try_from(name).map_err(|_| format!("{name:?} is not a header name"))?;
             HeaderValue::try_from(value)

@@ -7,6 +7,7 @@ use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::server::background::Readability;
 use crate::server::hop::{Content, Step, ToolCall};
 use crate::writer::Usage;
 use crate::{Hop, Script, ScriptError};
@@ -58,6 +59,10 @@ struct HopJson {
     stop_reason: Option<String>,
     cut_at: Option<usize>,
     chunks_of: Option<usize>,
+    drop_every: Option<usize>,
+    streams: Option<usize>,
+    #[serde(default)]
+    reads: usize,
 }
 
 #[derive(Deserialize)]
@@ -194,6 +199,11 @@ impl TryFrom<HopJson> for Hop {
         hop.stop_reason = json.stop_reason;
         hop.cut_at = json.cut_at;
         hop.chunks_of = json.chunks_of;
+        hop.background = Readability {
+            drop_every: json.drop_every,
+            streams: json.streams,
+            reads: json.reads,
+        };
         Ok(hop)
     }
 }

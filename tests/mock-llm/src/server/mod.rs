@@ -1,5 +1,6 @@
 //! The server: takes requests and chooses the hop.
 
+mod background;
 mod body;
 mod connection;
 mod error;
@@ -30,8 +31,9 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
 use crate::check::Rules;
-use crate::dialect::{Dialect, Refusal, carries_results};
+use crate::dialect::{Dialect, Refusal};
 use crate::writer::Setting;
+use background::StoredAnswers;
 use body::Segment;
 use connection::{Connection, Connections, Listener};
 use hop::Content;
@@ -91,6 +93,7 @@ impl MockLlm {
             script,
             prefix: (port == 0).then(|| format!("/mock-{word:016x}")),
             next: AtomicUsize::new(0),
+            stored: StoredAnswers::default(),
             journal,
         });
         let app = Router::new()
@@ -205,6 +208,8 @@ struct Server {
     prefix: Option<String>,
     /// The hop of the next request, in a script that does not repeat.
     next: AtomicUsize,
+    /// The answers that can be asked for by their ids.
+    stored: StoredAnswers,
     journal: Arc<Journal>,
 }
 
@@ -273,16 +278,15 @@ impl Server {
             return turn.whole(json_response(200, &models));
         }
         let Some(dialect) = request.dialect else {
-            let text =
-                format!("Unknown request URL: {method} {path}. Please check the URL for typos.");
-            return turn.refuse(&Refusal {
-                code: Some("unknown_url"),
-                ..Refusal::new(404, text)
-            });
+            let refusal = Refusal::unknown_url(method, path);
+            return turn.refuse(&refusal);
         };
+        if background::is_about_stored(path) {
+            return self.stored.answer(turn);
+        }
         if method != "POST" {
-            let text = format!("Not allowed to {method} on {path}: use POST.");
-            return turn.refuse(&Refusal::new(405, text));
+            let refusal = Refusal::wrong_method(method, path, "POST");
+            return turn.refuse(&refusal);
         }
         if let Err(refusal) = self.check(dialect, request) {
             return turn.refuse(&refusal);
@@ -294,7 +298,7 @@ impl Server {
         } else {
             self.next.fetch_add(1, Ordering::Relaxed)
         };
-        let hops = self.script.hops(&question(&request.body));
+        let hops = self.script.hops(&script::question(&request.body));
         let Some(hop) = hops.get(number) else {
             let hops = hops.len();
             let text = format!(
@@ -331,7 +335,10 @@ impl Server {
                 turn.respond(hop, content_type, vec![Segment::Bytes(body.clone())])
             }
             Content::Error(message) => turn.error(hop, wire, message),
-            Content::Steps(steps) => turn.play(hop, steps, dialect, &setting, &pace),
+            Content::Steps(steps) if background::is_wanted(dialect, &request.body) => {
+                self.stored.begin(turn, hop, steps, setting, &pace)
+            }
+            Content::Steps(steps) => turn.play(hop, steps, dialect, &setting, &pace, &self.stored),
         }
     }
 
@@ -354,35 +361,6 @@ impl Server {
         }
         wire.check_own(body)
     }
-}
-
-/// The text of the last user message, wherever the dialect has it. A message that only carries what tools gave, as some
-/// dialects have it, is none of the user's.
-fn question(body: &Value) -> String {
-    let texts = |message: &Value| -> String {
-        let content = ["content", "parts"].iter().find_map(|field| {
-            let content = &message[field];
-            if let Some(text) = content.as_str() {
-                return Some(text.to_owned());
-            }
-            let parts = content.as_array()?.iter();
-            Some(parts.filter_map(|part| part["text"].as_str()).collect())
-        });
-        content.unwrap_or_default()
-    };
-    let lists = ["messages", "contents", "input"].iter();
-    let messages: Vec<_> = lists
-        .filter_map(|list| body[list].as_array())
-        .flatten()
-        .collect();
-    let before = |index: usize| index.checked_sub(1).map(|before| messages[before]);
-    let users = messages.iter().enumerate().rev();
-    users
-        .filter(|(_, message)| message["role"] == "user")
-        .filter(|(index, message)| !carries_results(before(*index), message))
-        .map(|(_, message)| texts(message))
-        .find(|text| !text.is_empty())
-        .unwrap_or_default()
 }
 
 fn headers(map: &HeaderMap) -> Vec<(String, String)> {

@@ -27,24 +27,20 @@ pub(crate) fn stream(
     pace: &Pace,
     writer: Writer,
 ) -> Vec<Segment> {
-    let mut player = Player {
-        hop,
-        writer,
-        position: setting.position,
-        delay: hop.piece_delay.unwrap_or(pace.piece_delay),
-        out: Vec::new(),
-        calls: 0,
-        pieces: 0,
-        bytes: 0,
-    };
-    let ends = player.play(steps);
-    if ends && !hop.bare {
-        let usage = usage(hop, pace, player.bytes);
-        let stop_reason = hop.stop_reason.as_deref();
-        player.write(Writer::close);
-        player.write(|writer| writer.finish(stop_reason, Some(usage)));
-    }
-    player.out
+    Player::new(hop, setting, pace, writer).answer(steps, pace)
+}
+
+/// The answer that is made in the background: a segment for each event. Where a body ends early, the answer continues.
+pub(crate) fn background(
+    hop: &Hop,
+    steps: &[Step],
+    setting: &Setting,
+    pace: &Pace,
+    writer: Writer,
+) -> Vec<Segment> {
+    let mut player = Player::new(hop, setting, pace, writer);
+    player.in_background = true;
+    player.answer(steps, pace)
 }
 
 fn usage(hop: &Hop, pace: &Pace, output_bytes: usize) -> Usage {
@@ -69,9 +65,36 @@ struct Player<'a> {
     calls: usize,
     pieces: usize,
     bytes: usize,
+    in_background: bool,
 }
 
-impl Player<'_> {
+impl<'a> Player<'a> {
+    fn new(hop: &'a Hop, setting: &Setting, pace: &Pace, writer: Writer) -> Self {
+        Self {
+            hop,
+            writer,
+            position: setting.position,
+            delay: hop.piece_delay.unwrap_or(pace.piece_delay),
+            out: Vec::new(),
+            calls: 0,
+            pieces: 0,
+            bytes: 0,
+            in_background: false,
+        }
+    }
+
+    /// Plays the steps and what ends the answer.
+    fn answer(mut self, steps: &[Step], pace: &Pace) -> Vec<Segment> {
+        let ends = self.play(steps);
+        if ends && !self.hop.bare {
+            let usage = usage(self.hop, pace, self.bytes);
+            let stop_reason = self.hop.stop_reason.as_deref();
+            self.write(Writer::close);
+            self.write(|writer| writer.finish(stop_reason, Some(usage)));
+        }
+        self.out
+    }
+
     /// Plays the steps. Returns whether the answer continues to its usual end.
     fn play(&mut self, steps: &[Step]) -> bool {
         if !self.hop.bare {
@@ -85,6 +108,7 @@ impl Player<'_> {
                 Step::Pause(duration) => self.out.push(Segment::Pause(*duration)),
                 Step::Stall => self.out.push(Segment::Stall),
                 Step::Cut => self.out.push(Segment::Cut),
+                Step::EndEarly if self.in_background => self.out.push(Segment::End),
                 Step::EndEarly => return false,
                 Step::RawBytes(bytes) => self.out.push(Segment::Bytes(bytes.clone())),
                 Step::RawFrame(data) => self.write(|writer| writer.frame(data)),
@@ -111,13 +135,16 @@ impl Player<'_> {
         !failed
     }
 
-    /// Writes one chunk of the body.
+    /// Writes one chunk of the body, or in the background one for each event.
     fn write(&mut self, write: impl FnOnce(&mut Writer)) {
         write(&mut self.writer);
-        let bytes = self.writer.take().concat();
-        if !bytes.is_empty() {
-            self.out.push(Segment::Bytes(bytes.into()));
+        let mut frames = self.writer.take();
+        if !self.in_background {
+            frames = vec![frames.concat()];
         }
+        let frames = frames.into_iter().filter(|bytes| !bytes.is_empty());
+        let segments = frames.map(|bytes| Segment::Bytes(bytes.into()));
+        self.out.extend(segments);
     }
 
     /// Writes a piece of text or arguments, after the delay between two pieces.

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
+use crate::dialect::carries_results;
 use crate::server::json::ScriptJson;
 use crate::{Hop, ScriptError};
 
@@ -147,4 +148,33 @@ impl Script {
             })
         })
     }
+}
+
+/// The text of the last user message, wherever the dialect has it. A message that only carries what tools gave, as some
+/// dialects have it, is none of the user's.
+pub(super) fn question(body: &Value) -> String {
+    let texts = |message: &Value| -> String {
+        let content = ["content", "parts"].iter().find_map(|field| {
+            let content = &message[field];
+            if let Some(text) = content.as_str() {
+                return Some(text.to_owned());
+            }
+            let parts = content.as_array()?.iter();
+            Some(parts.filter_map(|part| part["text"].as_str()).collect())
+        });
+        content.unwrap_or_default()
+    };
+    let lists = ["messages", "contents", "input"].iter();
+    let messages: Vec<_> = lists
+        .filter_map(|list| body[list].as_array())
+        .flatten()
+        .collect();
+    let before = |index: usize| index.checked_sub(1).map(|before| messages[before]);
+    let users = messages.iter().enumerate().rev();
+    users
+        .filter(|(_, message)| message["role"] == "user")
+        .filter(|(index, message)| !carries_results(before(*index), message))
+        .map(|(_, message)| texts(message))
+        .find(|text| !text.is_empty())
+        .unwrap_or_default()
 }

@@ -7,6 +7,7 @@ use bytes::Bytes;
 use serde_json::Value;
 
 use crate::dialect::{Dialect, Refusal, Wire};
+use crate::server::background::StoredAnswers;
 use crate::server::body::{self, Segment};
 use crate::server::connection::Connection;
 use crate::server::hop::Step;
@@ -30,11 +31,13 @@ impl Turn {
         dialect: Dialect,
         setting: &Setting,
         pace: &Pace,
+        stored: &StoredAnswers,
     ) -> Response {
         let wire = dialect.wire();
         if wire.streams(&setting.request) {
             let writer = Writer::new(dialect, setting);
             let segments = plan::stream(hop, steps, setting, pace, writer);
+            stored.keep_complete(dialect, setting, &segments);
             return self.respond(hop, wire.stream_type(), segments);
         }
         let (mut segments, answer) = plan::whole(hop, steps, setting, pace);
@@ -44,6 +47,7 @@ impl Turn {
                     let answer = wire.whole(setting, &answer).to_string();
                     segments.push(Segment::Bytes(answer.into()));
                 }
+                stored.keep_complete(dialect, setting, &segments);
                 self.respond(hop, "application/json", segments)
             }
             // Nothing was sent yet: a provider reports the error with the status.
@@ -92,18 +96,18 @@ impl Turn {
 
     /// Answers with the server's own error, and keeps it as a failure of the app.
     pub(crate) fn refuse(self, refusal: &Refusal) -> Response {
-        let RecordedRequest {
-            method,
-            path,
-            dialect,
-            ..
-        } = &self.request;
+        let RecordedRequest { method, path, .. } = &self.request;
         self.receipt
             .fail(&format!("{method} {path}: {}", refusal.message));
+        self.decline(refusal)
+    }
+
+    /// Answers with an error that is no fault of the app's.
+    pub(crate) fn decline(self, refusal: &Refusal) -> Response {
         // A client that has the wrong path is most likely one of OpenAI's.
-        let wire = dialect.unwrap_or(Dialect::OpenAiChat).wire();
-        let response = json_response(refusal.status, &wire.error(refusal));
-        self.whole(response)
+        let dialect = self.request.dialect.unwrap_or(Dialect::OpenAiChat);
+        let error = dialect.wire().error(refusal);
+        self.whole(json_response(refusal.status, &error))
     }
 
     pub(crate) fn whole(mut self, response: Response) -> Response {
@@ -129,7 +133,12 @@ fn complete(mut receipt: Receipt, body: Bytes) -> Response {
 }
 
 /// Puts status and headers on a hop's response. They were validated before the server started.
-fn with_head(mut response: Response, hop: &Hop, content_type: &str, streamed: bool) -> Response {
+pub(crate) fn with_head(
+    mut response: Response,
+    hop: &Hop,
+    content_type: &str,
+    streamed: bool,
+) -> Response {
     if let Ok(status) = StatusCode::from_u16(hop.status) {
         *response.status_mut() = status;
     }

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod answers;
+mod background;
 mod client;
 mod dialects;
 mod failures;
