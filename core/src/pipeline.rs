@@ -136,6 +136,8 @@ impl Pipeline {
         let mut pipeline = Self::of_media_type(dialect, media_type, ids, limits);
         pipeline.rejoin = Rejoin::by(endpoint.quirks.resumption);
         if dialect != Dialect::AgUi {
+            let tags = endpoint.quirks.think_tags;
+            pipeline.decoder = pipeline.decoder.with_think_tags(tags);
             return pipeline;
         }
         let options = endpoint.quirks.ag_ui;
@@ -349,8 +351,9 @@ impl Pipeline {
         if let Some(rejoin) = &mut self.rejoin {
             self.framer = dialect.framer_of(media_type, limits);
             let keeps_unknown = self.decoder.keeps_unknown();
-            self.decoder =
-                Decoder::of_media_type(dialect, media_type, ids).keeping_unknown(keeps_unknown);
+            self.decoder = Decoder::of_media_type(dialect, media_type, ids)
+                .keeping_unknown(keeps_unknown)
+                .with_think_tags(self.decoder.think_tags());
             rejoin.reopen();
         }
     }

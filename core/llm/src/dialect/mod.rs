@@ -17,6 +17,7 @@ mod form;
 mod gemini;
 mod halves;
 mod hop_ids;
+mod inline_thinking;
 pub mod legal;
 mod lenient;
 mod limit;
@@ -49,7 +50,7 @@ pub use request::{
 #[doc(no_inline)]
 pub use crate::provider::{
     AgUiEncoding, AgUiOptions, Dialect, EffortField, Endpoint, Media, Quirks, ReasoningEffort,
-    ReasoningReturn, Resumption, Secret, UserField,
+    ReasoningReturn, Resumption, Secret, ThinkTags, UserField,
 };
 
 // Helpers that Stepwell's other crates share. They are hidden because they may change in any release.

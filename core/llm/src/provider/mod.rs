@@ -38,7 +38,7 @@ pub use error::{EndpointError, UnknownApi, UnknownProvider};
 pub use header::{KeyHeader, header};
 pub use models::{LeastEffort, ModelFamily, ModelRules, ReasoningEffort, TakesTemperature};
 pub use prices::{LongContextPrice, ModelPrice, UnknownPrice, model_price, model_prices};
-pub use quirks::{EffortField, Media, Quirks, ReasoningReturn, Resumption, UserField};
+pub use quirks::{EffortField, Media, Quirks, ReasoningReturn, Resumption, ThinkTags, UserField};
 pub use secret::Secret;
 
 // Helpers that Stepwell's other crates share. They are hidden because they may change in any release.

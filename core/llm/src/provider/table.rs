@@ -2,7 +2,9 @@ use super::ag_ui_options::AgUiOptions;
 use super::api::{Api, COMPATIBLE_SERVER, Capabilities, Provider};
 use super::dialect::Dialect;
 use super::header::KeyHeader;
-use super::quirks::{EffortField, Media, Quirks, ReasoningReturn, Resumption, UserField};
+use super::quirks::{
+    EffortField, Media, Quirks, ReasoningReturn, Resumption, ThinkTags, UserField,
+};
 use std::borrow::Cow;
 
 /// The quirks of most servers that are compatible with Chat Completions.
@@ -16,11 +18,19 @@ pub(super) const COMPATIBLE: Quirks = Quirks {
     cache_marks: false,
     no_format_with_tools: false,
     refusals: false,
+    think_tags: ThinkTags::Never,
     media: Media::ALL,
     model: None,
     price: None,
     resumption: Resumption::Never,
     ag_ui: AgUiOptions::EXPECTED,
+};
+
+/// The quirks of most servers of open models. Whether such a server reads the thinking of a model depends on the model,
+/// and on how the server was started, which no client knows; the text of an answer that begins with no tag is unchanged.
+pub(super) const OPEN_MODELS: Quirks = Quirks {
+    think_tags: ThinkTags::AtStart,
+    ..COMPATIBLE
 };
 
 const RESPONSES: Capabilities = Capabilities {
@@ -267,7 +277,7 @@ pub(super) static PROVIDERS: &[Provider] = &[
                     max_completion_tokens: true,
                     // <https://console.groq.com/docs/structured-outputs>
                     no_format_with_tools: true,
-                    ..COMPATIBLE
+                    ..OPEN_MODELS
                 },
                 COMPATIBLE_SERVER,
             )]
@@ -281,7 +291,7 @@ pub(super) static PROVIDERS: &[Provider] = &[
         const {
             &[chat(
                 Some("https://api.together.xyz/v1"),
-                COMPATIBLE,
+                OPEN_MODELS,
                 COMPATIBLE_SERVER,
             )]
         },
@@ -294,7 +304,7 @@ pub(super) static PROVIDERS: &[Provider] = &[
         const {
             &[chat(
                 Some("https://api.fireworks.ai/inference/v1"),
-                COMPATIBLE,
+                OPEN_MODELS,
                 COMPATIBLE_SERVER,
             )]
         },
@@ -310,7 +320,7 @@ pub(super) static PROVIDERS: &[Provider] = &[
                 Quirks {
                     // Its API's description has no field for it.
                     user: UserField::Never,
-                    ..COMPATIBLE
+                    ..OPEN_MODELS
                 },
                 COMPATIBLE_SERVER,
             )]
@@ -324,10 +334,12 @@ pub(super) static PROVIDERS: &[Provider] = &[
         "ollama-chat",
         const {
             &[
-                api(
+                of(
                     "ollama-chat",
                     Dialect::Ollama,
                     Some("http://localhost:11434"),
+                    KeyHeader::of(Dialect::Ollama),
+                    OPEN_MODELS,
                     Capabilities {
                         // Newer servers give them, older ones do not.
                         call_ids: false,
@@ -341,7 +353,7 @@ pub(super) static PROVIDERS: &[Provider] = &[
                         no_format_with_tools: true,
                         // <https://docs.ollama.com/api/openai-compatibility>
                         user: UserField::Never,
-                        ..COMPATIBLE
+                        ..OPEN_MODELS
                     },
                     COMPATIBLE_SERVER,
                 ),
@@ -355,7 +367,7 @@ pub(super) static PROVIDERS: &[Provider] = &[
         "chat",
         const {
             &[
-                chat(None, COMPATIBLE, COMPATIBLE_SERVER),
+                chat(None, OPEN_MODELS, COMPATIBLE_SERVER),
                 api("responses", Dialect::OpenAiResponses, None, RESPONSES),
             ]
         },

@@ -25,7 +25,7 @@ const FIELDS: &str = "
     refusals refused repeatable repeats request requires_approval response_format rest restarts result resume
     resumption retries retry retry_after role run_created run_id run_ids run_not_created schema secs seed sequence
     settings shown silence snapshot source start state status steer stop_after stop_reason strict subagentRunId
-    summary taken_after tell_after tells_moves temperature text thread_id timeout timeouts tokens tool tool_asks
+    summary taken_after tell_after tells_moves temperature text think_tags thread_id timeout timeouts tokens tool tool_asks
     tool_call_id tool_choice tool_deferred tool_finished tool_names tool_partial_result tool_progress toolCallId
     toolCalls tools totalTokens trim turn type until up_to usage user user_answered value verification wait warn_at
     window written_at
@@ -35,15 +35,15 @@ const FIELDS: &str = "
 const TAGS: &str = "
     activityType after answer at_limit background choice config credentials decision dialect durability effort
     empty_answer encoding extra_rules killed kind mode moments network_change offline outcome reasoning refusals
-    response_format resumption role run_ids status stop_reason tool_choice type verification
+    response_format resumption role run_ids status stop_reason think_tags tool_choice type verification
 ";
 
 /// The values that stay in the fields of [`TAGS`].
 const WORDS: &str = "
-    accept activity after_answer after_tool ag-ui anthropic application/json application/vnd.ag-ui.event+proto
+    accept activity after_answer after_tool ag-ui at_start anthropic application/json application/vnd.ag-ui.event+proto
     application/x-ndjson ask_again assistant audio audio/mpeg audio/wav authentication auto before_request before_tool
     blocks busy cancel cancelled cohere complete connection content contentFilter contextTooLong continue data denied
-    derived details developer document error fail file fixed function gemini go_on granted high host image image/gif
+    derived details developer document end_only error fail file fixed function gemini go_on granted high host image image/gif
     image/jpeg image/png image/webp in_order interrupt invalidRequest invalidResponse json json-first keep
     last-event-id length limit_reached limitReached low medium minimal mistral misuse native never none notFound
     ollama openai-chat openai-responses outcome_unknown outputInvalid overloaded panicked pause_clocks permission

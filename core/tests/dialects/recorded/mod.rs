@@ -51,7 +51,7 @@ const WRONG: [(&str, &str, &str, &str); 1] = [
     ),
 ];
 
-fn fixtures() -> Option<PathBuf> {
+pub(crate) fn fixtures() -> Option<PathBuf> {
     let shared = std::env::var_os("STEPWELL_SHARED").map_or_else(
         || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared"),
         PathBuf::from,
