@@ -42,6 +42,18 @@ pub(crate) fn endpoints(provider: &str) -> Vec<Endpoint> {
     .collect()
 }
 
+/// Servers of Kimi, which reads the ids of calls in its prompt.
+pub(crate) fn kimis() -> Vec<Endpoint> {
+    let provider = provider::find("openai-compatible").expect("a known provider");
+    let base_url = Some("http://localhost/v1");
+    let models = ["kimi-k2-thinking", "accounts/fireworks/models/kimi-k3"];
+    let endpoint = |model| provider.endpoint(None, model, base_url, None);
+    models
+        .into_iter()
+        .map(|model| endpoint(model).expect("complete"))
+        .collect()
+}
+
 /// The tools on offer.
 pub(crate) fn tools() -> Vec<ToolDefinition> {
     let schema = json!({"type": "object", "properties": {"city": {"type": "string"}}});
