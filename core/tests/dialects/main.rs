@@ -10,6 +10,7 @@ mod responses;
 mod stream;
 
 mod anthropic;
+mod cache;
 mod cohere;
 mod errors;
 mod failures;

@@ -43,7 +43,8 @@ pub use error::{ApiError, ApiErrorKind};
 pub use hop_ids::HopIds;
 pub use limit::AnswerLimit;
 pub use request::{
-    Encode, GenerationSettings, HttpRequest, ModelRequest, ResponseFormat, ToolChoice,
+    CacheLifetime, Encode, GenerationSettings, HttpRequest, ModelRequest, ResponseFormat,
+    ToolChoice,
 };
 
 // An endpoint and its parts belong to `provider`. A request is built from them, so they are also available here.

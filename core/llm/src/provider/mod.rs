@@ -36,7 +36,9 @@ pub use dialect::Dialect;
 pub use endpoint::Endpoint;
 pub use error::{EndpointError, UnknownApi, UnknownProvider};
 pub use header::{KeyHeader, header};
-pub use models::{LeastEffort, ModelFamily, ModelRules, ReasoningEffort, TakesTemperature};
+pub use models::{
+    CacheField, LeastEffort, ModelFamily, ModelRules, ReasoningEffort, TakesTemperature,
+};
 pub use prices::{LongContextPrice, ModelPrice, UnknownPrice, model_price, model_prices};
 pub use quirks::{EffortField, Media, Quirks, ReasoningReturn, Resumption, ThinkTags, UserField};
 pub use secret::Secret;

@@ -23,6 +23,9 @@ pub struct Quirks {
     pub user: UserField,
     /// The provider takes marks for its prompt cache, `cache_control`, on the parts of a message.
     pub cache_marks: bool,
+    /// The provider takes `prompt_cache_key`, and the fields of its models for the time that a prompt stays cached.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub cache_key: bool,
     /// The provider refuses a response format in a request with tools; the instructions describe the format instead.
     pub no_format_with_tools: bool,
     /// The provider takes a refusal back as the message's `refusal`. To other providers it is sent as text.

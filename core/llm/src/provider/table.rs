@@ -16,6 +16,7 @@ pub(super) const COMPATIBLE: Quirks = Quirks {
     effort: EffortField::ReasoningEffort,
     user: UserField::User,
     cache_marks: false,
+    cache_key: false,
     no_format_with_tools: false,
     refusals: false,
     think_tags: ThinkTags::Never,
@@ -122,6 +123,7 @@ pub(super) static PROVIDERS: &[Provider] = &[
                     Quirks {
                         no_developer_role: false,
                         max_completion_tokens: true,
+                        cache_key: true,
                         refusals: true,
                         user: UserField::SafetyIdentifier,
                         ..COMPATIBLE
@@ -141,6 +143,7 @@ pub(super) static PROVIDERS: &[Provider] = &[
                     KeyHeader::of(Dialect::OpenAiResponses),
                     Quirks {
                         no_developer_role: false,
+                        cache_key: true,
                         user: UserField::SafetyIdentifier,
                         ..COMPATIBLE
                     },
@@ -233,10 +236,15 @@ pub(super) static PROVIDERS: &[Provider] = &[
         true,
         "chat",
         const {
-            &[api(
+            &[of(
                 "chat",
                 Dialect::Mistral,
                 Some("https://api.mistral.ai/v1"),
+                KeyHeader::of(Dialect::Mistral),
+                Quirks {
+                    cache_key: true,
+                    ..COMPATIBLE
+                },
                 Capabilities {
                     reasoning_return: true,
                     audio: true,

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 use stepwell_core::dialect::{
-    Endpoint, GenerationSettings, HopIds, HttpRequest, ModelRequest, ReasoningEffort,
-    ResponseFormat, Secret, ToolChoice,
+    CacheLifetime, Endpoint, GenerationSettings, HopIds, HttpRequest, ModelRequest,
+    ReasoningEffort, ResponseFormat, Secret, ToolChoice,
 };
 use stepwell_core::event::{Message, ToolDefinition};
 use stepwell_core::provider;
@@ -69,7 +69,7 @@ pub(crate) fn settings(kind: usize) -> GenerationSettings {
     let mut settings = GenerationSettings::default();
     match kind % 8 {
         1 => settings.reasoning = Some(ReasoningEffort::High),
-        2 => settings.cache_prompt = true,
+        2 => settings.cache_prompt = Some(CacheLifetime::OneHour),
         3 => settings.tool_choice = ToolChoice::Required,
         4 => settings.tool_choice = ToolChoice::Named("clock".to_owned()),
         5 => {

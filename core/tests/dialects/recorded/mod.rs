@@ -3,6 +3,7 @@
 //! The recordings lie beside the repository (`../shared`, or where `STEPWELL_SHARED` says), not in it. Without them a
 //! test says that it was skipped; in CI it fails.
 
+mod cached;
 mod outcome;
 
 use crate::stream::Stream;

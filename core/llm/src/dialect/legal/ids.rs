@@ -124,7 +124,7 @@ fn is_kimis(id: &str, name: &str, takes_short: bool) -> bool {
 }
 
 /// FNV-1a of 64 bits: the same everywhere and for ever.
-fn fnv(salt: u64, bytes: &[u8]) -> u64 {
+pub(in super::super) fn fnv(salt: u64, bytes: &[u8]) -> u64 {
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
     for byte in salt.to_le_bytes().iter().chain(bytes) {
         hash = (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);

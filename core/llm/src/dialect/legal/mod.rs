@@ -37,6 +37,7 @@ mod signature;
 mod turns;
 
 // For the checks of `stepwell-core`. They are hidden because they may change in any release.
+pub(super) use ids::fnv;
 #[doc(hidden)]
 pub use media::{garbled, taken, untaken};
 pub use rules::{CallIds, Charset, IdForm, Rules, ToolNames};
