@@ -168,12 +168,14 @@ impl EndpointOptions<'_> {
         let catalog = catalog(providers)?;
         let provider = catalog.find(self.provider)?;
         let key = self.key.map(Secret::from);
+        // Of a cloud alone: where it is, as its own SDKs find it.
+        let variable = |name: &str| std::env::var(name).ok();
+        let (api, model, base_url) = (self.api, self.model, self.base_url);
         let endpoint = match self.credentials {
-            run::Credentials::Fixed => {
-                provider.endpoint(self.api, self.model, self.base_url, key)?
-            }
+            run::Credentials::Fixed => provider.endpoint_in(api, model, base_url, key, variable)?,
             run::Credentials::Host => {
-                provider.endpoint_for_host(self.api, self.model, self.base_url, key)?
+                let address = provider.address.or_environment(base_url, variable);
+                provider.endpoint_for_host(api, model, address.as_deref(), key)?
             }
         };
         // A map has no order; equal configurations should give equal requests.

@@ -11,6 +11,7 @@ mod stream;
 
 mod anthropic;
 mod cache;
+mod clouds;
 mod cohere;
 mod errors;
 mod failures;

@@ -41,7 +41,9 @@ pub(crate) fn endpoint(settings: &ModelSettings) -> Result<Option<Endpoint>, Fai
     let model = settings.model.as_deref().unwrap_or_default();
     let key = std::env::var(&*provider.key_variable).ok();
     let base_url = settings.base_url.as_deref();
-    let endpoint = provider.endpoint(Some(&api.name), model, base_url, key.map(Secret::from));
+    let variable = |name: &str| std::env::var(name).ok();
+    let key = key.map(Secret::from);
+    let endpoint = provider.endpoint_in(Some(&api.name), model, base_url, key, variable);
     endpoint.map(Some).map_err(|error| match error {
         EndpointError::NoKey { provider, variable } => Failure::Usage(format!(
             "{provider} needs an API key: set the environment variable {variable} to yours"

@@ -2,7 +2,7 @@
 
 use super::header::{is_base_url, is_header_name};
 use super::{
-    Api, Capabilities, Dialect, KeyHeader, ModelFamily, ModelPrice, Provider, Quirks,
+    AddressForm, Api, Capabilities, Dialect, KeyHeader, ModelFamily, ModelPrice, Provider, Quirks,
     UnknownProvider, all, find_in, table,
 };
 use serde::{Deserialize, Serialize};
@@ -192,6 +192,7 @@ impl Catalog {
             key_variable: custom.key_variable.unwrap_or_default().into(),
             needs_key,
             headers: headers.map(lower).collect(),
+            address: AddressForm::Complete,
         })
     }
 }

@@ -12,6 +12,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod address;
 mod ag_ui_options;
 mod api;
 mod catalog;
@@ -28,6 +29,7 @@ mod table;
 mod vendors;
 
 pub use crate::matrix::matrix_markdown;
+pub use address::AddressForm;
 pub use ag_ui_options::{AgUiEncoding, AgUiOptions};
 pub use api::{Api, Capabilities, Provider};
 pub use catalog::{Catalog, CatalogError, Custom, CustomProviders};

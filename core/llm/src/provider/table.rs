@@ -1,3 +1,4 @@
+use super::address::AddressForm;
 use super::ag_ui_options::AgUiOptions;
 use super::api::{Api, COMPATIBLE_SERVER, Capabilities, Provider};
 use super::dialect::Dialect;
@@ -100,6 +101,24 @@ const fn provider(
     default_api: &'static str,
     apis: &'static [Api],
 ) -> Provider {
+    cloud(
+        name,
+        key_variable,
+        needs_key,
+        default_api,
+        apis,
+        AddressForm::Complete,
+    )
+}
+
+const fn cloud(
+    name: &'static str,
+    key_variable: &'static str,
+    needs_key: bool,
+    default_api: &'static str,
+    apis: &'static [Api],
+    address: AddressForm,
+) -> Provider {
     Provider {
         name: Cow::Borrowed(name),
         apis: Cow::Borrowed(apis),
@@ -107,8 +126,25 @@ const fn provider(
         key_variable: Cow::Borrowed(key_variable),
         needs_key,
         headers: Cow::Borrowed(&[]),
+        address,
     }
 }
+
+/// The header of Azure's keys.
+const AZURE_KEY: KeyHeader = KeyHeader {
+    name: Cow::Borrowed("api-key"),
+    prefix: Cow::Borrowed(""),
+    tokens_as_bearer: true,
+};
+
+const GEMINI: Capabilities = Capabilities {
+    // Some models give them, some do not.
+    call_ids: false,
+    reasoning_return: true,
+    audio: true,
+    documents: true,
+    ..COMPATIBLE_SERVER
+};
 
 pub(super) static PROVIDERS: &[Provider] = &[
     provider(
@@ -219,14 +255,7 @@ pub(super) static PROVIDERS: &[Provider] = &[
                 "generateContent",
                 Dialect::Gemini,
                 Some("https://generativelanguage.googleapis.com/v1beta"),
-                Capabilities {
-                    // Some models give them, some do not.
-                    call_ids: false,
-                    reasoning_return: true,
-                    audio: true,
-                    documents: true,
-                    ..COMPATIBLE_SERVER
-                },
+                GEMINI,
             )]
         },
     ),
@@ -367,6 +396,67 @@ pub(super) static PROVIDERS: &[Provider] = &[
                 ),
             ]
         },
+    ),
+    cloud(
+        "azure",
+        "AZURE_OPENAI_API_KEY",
+        true,
+        "chat",
+        const {
+            &[
+                of(
+                    "chat",
+                    Dialect::OpenAiChat,
+                    None,
+                    AZURE_KEY,
+                    Quirks {
+                        no_developer_role: false,
+                        max_completion_tokens: true,
+                        cache_key: true,
+                        refusals: true,
+                        ..COMPATIBLE
+                    },
+                    Capabilities {
+                        // As of OpenAI's own API.
+                        reasoning: false,
+                        audio: true,
+                        ..COMPATIBLE_SERVER
+                    },
+                ),
+                of(
+                    "responses",
+                    Dialect::OpenAiResponses,
+                    None,
+                    AZURE_KEY,
+                    Quirks {
+                        no_developer_role: false,
+                        cache_key: true,
+                        ..COMPATIBLE
+                    },
+                    RESPONSES,
+                ),
+            ]
+        },
+        AddressForm::Azure,
+    ),
+    cloud(
+        "vertex",
+        // A token of an hour; a program that runs longer gives each request its token.
+        "GOOGLE_OAUTH_ACCESS_TOKEN",
+        true,
+        "generateContent",
+        const {
+            &[of(
+                "generateContent",
+                Dialect::Gemini,
+                None,
+                // An OAuth token.
+                KeyHeader::of(Dialect::OpenAiChat),
+                COMPATIBLE,
+                GEMINI,
+            )]
+        },
+        AddressForm::Vertex,
     ),
     provider(
         "openai-compatible",
