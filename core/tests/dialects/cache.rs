@@ -120,7 +120,7 @@ fn openai_gets_a_key_and_the_field_that_its_model_has() {
                 "prompt_cache_key".to_owned(),
                 json!("73c2bc530a6fa105df6b5a713710cc8d"),
             );
-            assert_eq!(fields(FIVE), [key.clone()], "{model}");
+            assert_eq!(fields(FIVE), std::slice::from_ref(&key), "{model}");
             let expected: Vec<_> = [key]
                 .into_iter()
                 .chain(field.map(|name| (name.to_owned(), value)))
