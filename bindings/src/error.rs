@@ -317,6 +317,9 @@ impl From<EndpointError> for StepwellError {
             EndpointError::NoBaseUrl { .. } | EndpointError::BadBaseUrl { .. } => {
                 "set `base_url` (`baseUrl`) to the server's whole address, such as `https://example.org/v1`"
             }
+            EndpointError::BadProject { .. } => {
+                "set `baseUrl` to the project and its location, or to an address"
+            }
             EndpointError::NoModel { .. } => "set `model`",
             EndpointError::NoKey { .. } => "set `key`; Stepwell reads no environment by itself",
             EndpointError::BadKey { .. } => {
