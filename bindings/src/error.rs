@@ -318,6 +318,9 @@ impl From<EndpointError> for StepwellError {
                 "set `base_url` (`baseUrl`) to the server's whole address, such as `https://example.org/v1`"
             }
             EndpointError::NoBackground { .. } => "leave the background out for this model",
+            EndpointError::BadProject { .. } => {
+                "set `baseUrl` to the project and its location, or to an address"
+            }
             EndpointError::NoModel { .. } => "set `model`",
             EndpointError::NoKey { .. } => "set `key`; Stepwell reads no environment by itself",
             EndpointError::BadKey { .. } => {

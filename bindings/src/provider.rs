@@ -15,7 +15,7 @@ pub struct Provider {
     pub apis: Vec<Api>,
     /// The API that is used if none is named.
     pub default_api: String,
-    /// The environment variable that usually holds the key. Stepwell itself reads no environment.
+    /// The environment variable that usually holds the key. Stepwell itself does not read it.
     pub key_variable: String,
     /// Whether the provider refuses requests without a key.
     pub needs_key: bool,

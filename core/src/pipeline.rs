@@ -143,6 +143,8 @@ impl Pipeline {
         pipeline.rejoin = Rejoin::by(endpoint.quirks.resumption);
         pipeline.background = Background::by(endpoint.quirks.resumption);
         if dialect != Dialect::AgUi {
+            let tags = endpoint.quirks.think_tags;
+            pipeline.decoder = pipeline.decoder.with_think_tags(tags);
             return pipeline;
         }
         let options = endpoint.quirks.ag_ui;
@@ -390,8 +392,9 @@ impl Pipeline {
         if let Some(rejoin) = &mut self.rejoin {
             self.framer = dialect.framer_of(media_type, limits);
             let keeps_unknown = self.decoder.keeps_unknown();
-            self.decoder =
-                Decoder::of_media_type(dialect, media_type, ids).keeping_unknown(keeps_unknown);
+            self.decoder = Decoder::of_media_type(dialect, media_type, ids)
+                .keeping_unknown(keeps_unknown)
+                .with_think_tags(self.decoder.think_tags());
             rejoin.reopen();
         }
         if let Some(background) = &mut self.background {

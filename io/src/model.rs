@@ -86,6 +86,8 @@ providers! {
     fireworks: "fireworks", "Fireworks AI";
     nvidia: "nvidia", "NVIDIA";
     ollama: "ollama", "an Ollama server, by default on this machine";
+    azure: "azure", "a resource of Azure OpenAI, by its deployment: the resource is by default that of `AZURE_OPENAI_ENDPOINT`, in the version of `OPENAI_API_VERSION` if that is set, else a [base URL](Self::base_url) such as `https://NAME.openai.azure.com`";
+    vertex: "vertex", "Google's Vertex AI: the project is by default that of `GOOGLE_CLOUD_PROJECT` and `GOOGLE_CLOUD_LOCATION`, else a [base URL](Self::base_url) such as `projects/PROJECT/locations/LOCATION`. The key is an OAuth token";
 }
 
 impl Model {
@@ -217,13 +219,17 @@ impl NamedModel {
         let background_api = || self.in_background.then(|| provider.background_api())?;
         let api = self.api.as_deref().or_else(background_api);
         let key = self.key.clone().or_else(|| match base_url {
-            // The key of the environment belongs to the provider's own address.
+            // The key of the environment belongs to the provider's own address, or to that of the environment.
             Some(_) => None,
             None => key_of_environment(provider),
         });
+        let variable = |name: &str| env::var(name).ok();
         let endpoint = match needs_key {
-            true => provider.endpoint(api, &self.name, base_url, key)?,
-            false => provider.endpoint_for_host(api, &self.name, base_url, key)?,
+            true => provider.endpoint_in(api, &self.name, base_url, key, variable)?,
+            false => {
+                let address = provider.address.or_environment(base_url, variable);
+                provider.endpoint_for_host(api, &self.name, address.as_deref(), key)?
+            }
         };
         let endpoint = endpoint.with_headers(self.headers.clone())?;
         Ok(match self.in_background {
@@ -353,6 +359,24 @@ mod tests {
                 "{error}"
             );
         }
+    }
+
+    #[test]
+    fn a_cloud_is_asked_by_its_resource_or_project() {
+        let azure = Model::azure("my-gpt")
+            .base_url("https://name.openai.azure.com")
+            .api_key("k");
+        let endpoint = azure.endpoint().unwrap();
+        assert_eq!(endpoint.base_url, "https://name.openai.azure.com/openai/v1");
+        assert_eq!(endpoint.headers, [("api-key".to_owned(), "k".to_owned())]);
+        let vertex = Model::vertex("gemini-2.5-flash").base_url("projects/p/locations/us-east5");
+        let endpoint = vertex.endpoint_without_key().unwrap();
+        assert!(
+            endpoint
+                .base_url
+                .starts_with("https://us-east5-aiplatform.googleapis.com/"),
+            "{endpoint:?}"
+        );
     }
 
     #[test]

@@ -252,7 +252,7 @@ def test_every_field_of_a_configuration_is_set() -> None:
         settings=GenerationSettings(
             response_format=JsonSchema(name="city", schema={"type": "object"}),
             reasoning="high",
-            cache_prompt=True,
+            cache_prompt="one_hour",
             context=[ContextEntry(description="The page", value="Orders")],
         ),
         providers=[{"name": "mine", "dialect": "ollama"}],
@@ -282,7 +282,10 @@ def test_every_field_of_a_configuration_is_set() -> None:
     assert isinstance(settings.response_format, _ffi.ResponseFormat.SCHEMA)
     form = settings.response_format
     assert (form.name, form.schema, form.strict) == ("city", {"type": "object"}, True)
-    assert (settings.reasoning, settings.cache_prompt) == (_ffi.ReasoningEffort.HIGH, True)
+    assert (settings.reasoning, settings.cache_prompt) == (
+        _ffi.ReasoningEffort.HIGH,
+        _ffi.CacheLifetime.ONE_HOUR,
+    )
     assert config.providers == {"providers": [{"name": "mine", "dialect": "ollama"}]}
     assert (config.text.break_after_tools, config.text.drop_blank) == (True, True)
     guard = config.context_guard

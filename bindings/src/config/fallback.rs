@@ -178,10 +178,14 @@ impl EndpointOptions<'_> {
         let in_background = resumption == Some(dialect::Resumption::Background);
         let background_api = || in_background.then(|| provider.background_api())?;
         let api = self.api.or_else(background_api);
+        // Of a cloud alone: where it is, as its own SDKs find it.
+        let variable = |name: &str| std::env::var(name).ok();
+        let (model, base_url) = (self.model, self.base_url);
         let mut endpoint = match self.credentials {
-            run::Credentials::Fixed => provider.endpoint(api, self.model, self.base_url, key)?,
+            run::Credentials::Fixed => provider.endpoint_in(api, model, base_url, key, variable)?,
             run::Credentials::Host => {
-                provider.endpoint_for_host(api, self.model, self.base_url, key)?
+                let address = provider.address.or_environment(base_url, variable);
+                provider.endpoint_for_host(api, model, address.as_deref(), key)?
             }
         };
         if in_background {

@@ -215,10 +215,10 @@ pub struct GenerationSettings {
     /// How much the model thinks before it answers.
     #[uniffi(default = None)]
     pub reasoning: Option<ReasoningEffort>,
-    /// Whether the instructions, the tools and the conversation so far are marked for the provider's prompt cache, for
-    /// the providers that need marks.
-    #[uniffi(default = false)]
-    pub cache_prompt: bool,
+    /// How long the provider should keep the instructions, the tools and the conversation so far in its prompt cache.
+    /// If absent, the provider decides, and one that wants marks caches nothing.
+    #[uniffi(default = None)]
+    pub cache_prompt: Option<CacheLifetime>,
     /// Fields for the request's body in the provider's own words, a JSON object; they override Stepwell's. Tools that
     /// the provider runs itself (`tools`) are sent alongside the app's.
     #[uniffi(default = None)]
@@ -276,6 +276,11 @@ mirror! {
     #[serde(rename_all = "camelCase")]
     #[mirror(stepwell_llm::dialect::ReasoningEffort, both)]
     pub enum ReasoningEffort;
+
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, uniffi::Enum)]
+    #[serde(rename_all = "camelCase")]
+    #[mirror(stepwell_llm::dialect::CacheLifetime, both)]
+    pub enum CacheLifetime;
 
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, uniffi::Enum)]
     #[serde(rename_all = "camelCase")]
@@ -430,7 +435,7 @@ impl GenerationSettings {
                 self.context.into_iter().map(Into::into).collect()
             },
             reasoning: self.reasoning.map(Into::into).or(base.reasoning),
-            cache_prompt: self.cache_prompt || base.cache_prompt,
+            cache_prompt: self.cache_prompt.map(Into::into).or(base.cache_prompt),
             user: self.user.or_else(|| base.user.clone()),
             extra,
         })

@@ -90,7 +90,7 @@ fn the_form_of_an_answer_is_mapped() {
             strict: true,
         }),
         reasoning: Some(ReasoningEffort::High),
-        cache_prompt: true,
+        cache_prompt: Some(CacheLifetime::OneHour),
         ..GenerationSettings::default()
     };
     let core = with(r#"{"type":"object"}"#)
@@ -105,7 +105,7 @@ fn the_form_of_an_answer_is_mapped() {
         }
     );
     assert_eq!(core.reasoning, Some(dialect::ReasoningEffort::High));
-    assert!(core.cache_prompt);
+    assert_eq!(core.cache_prompt, Some(dialect::CacheLifetime::OneHour));
     let error = with("{")
         .over(&dialect::GenerationSettings::default())
         .unwrap_err();

@@ -8,6 +8,7 @@ import type { Provider, RunConfig } from "./types.js";
 export type KnownProvider =
   | "ag-ui"
   | "anthropic"
+  | "azure"
   | "cohere"
   | "fireworks"
   | "gemini"
@@ -18,7 +19,8 @@ export type KnownProvider =
   | "openai"
   | "openai-compatible"
   | "openrouter"
-  | "together";
+  | "together"
+  | "vertex";
 
 /** The variable of the environment in which a provider's key is looked for, on a server. */
 const keyVariable = (provider: string): string => `${provider.toUpperCase().replaceAll("-", "_")}_API_KEY`;

@@ -10,6 +10,8 @@ mod responses;
 mod stream;
 
 mod anthropic;
+mod cache;
+mod clouds;
 mod cohere;
 mod errors;
 mod failures;

@@ -313,11 +313,11 @@ fn nothing_that_the_host_gave_is_printed() {
 #[test]
 fn a_key_goes_where_the_provider_wants_it() {
     let catalog = provider::Catalog::from_json(
-        r#"{"providers": [{"name": "azure", "dialect": "openai-chat", "base_url": "https://x.example/v1",
+        r#"{"providers": [{"name": "cloud", "dialect": "openai-chat", "base_url": "https://x.example/v1",
             "key_variable": "AZURE_KEY", "key_header": {"name": "api-key"}}]}"#,
     )
     .expect("a good provider");
-    for (name, header) in [("azure", "api-key"), ("anthropic", "x-api-key")] {
+    for (name, header) in [("cloud", "api-key"), ("anthropic", "x-api-key")] {
         let endpoint = catalog
             .find(name)
             .expect("it is there")

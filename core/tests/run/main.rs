@@ -39,6 +39,7 @@ mod interrupts;
 mod invariants;
 mod joined;
 mod journal;
+mod kimi;
 mod limits;
 mod media;
 mod misuse;

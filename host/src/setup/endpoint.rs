@@ -50,7 +50,9 @@ pub(crate) fn endpoint(settings: &ModelSettings) -> Result<Option<Endpoint>, Fai
     let model = settings.model.as_deref().unwrap_or_default();
     let key = std::env::var(&*provider.key_variable).ok();
     let base_url = settings.base_url.as_deref();
-    let endpoint = provider.endpoint(Some(&api.name), model, base_url, key.map(Secret::from));
+    let variable = |name: &str| std::env::var(name).ok();
+    let key = key.map(Secret::from);
+    let endpoint = provider.endpoint_in(Some(&api.name), model, base_url, key, variable);
     let endpoint = endpoint.and_then(|endpoint| match settings.background {
         true => endpoint.in_background(),
         false => Ok(endpoint),

@@ -18,7 +18,9 @@ use tracing::{Span, field, info_span};
 /// Returns the provider's name in the conventions.
 fn provider_name(endpoint: &Endpoint) -> &str {
     match &*endpoint.provider {
+        "azure" => "azure.ai.openai",
         "gemini" => "gcp.gemini",
+        "vertex" => "gcp.vertex_ai",
         "mistral" => "mistral_ai",
         other => other,
     }

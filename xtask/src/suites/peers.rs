@@ -103,7 +103,8 @@ pub(super) const DURABLE_STREAMS: Suite = Suite {
 pub(super) const REQUEST_TYPES: Suite = Suite {
     name: "request-types",
     about: "the requests of all scenarios, and of every pair of providers, against the types of the providers' own \
-            packages for Python; spoilt ones are refused; OpenAI's package reads the mock model's answers in the background",
+            packages for Python, and those to Azure OpenAI and Vertex AI against what their packages send; spoilt ones are \
+            refused; OpenAI's package reads the mock model's answers in the background",
     run: |context, log| {
         let project = context.root.join("tests/request-types");
         let requirements = project.join("requirements.txt");
@@ -117,6 +118,22 @@ pub(super) const REQUEST_TYPES: Suite = Suite {
             |tests| {
                 tests.env("STEPWELL_REQUESTS", &requests);
             },
+        )?;
+        let clouds = context.scratch().join("clouds.jsonl");
+        let writer = "clouds::requests_for_the_clouds_own_packages";
+        context.test(
+            log,
+            "dialects",
+            &["--ignored", "--exact", writer],
+            |tests| {
+                tests.env("STEPWELL_REQUESTS", &clouds);
+            },
+        )?;
+        log.show(
+            venv.python()
+                .arg("clouds.py")
+                .arg(&clouds)
+                .current_dir(&project),
         )?;
         let scenarios = files(&context.root.join("tests/scenarios"))?;
         let scenarios = scenarios

@@ -94,6 +94,16 @@ final class Model {
       : provider = 'ollama',
         background = false;
 
+  /// A deployment of a resource of Azure OpenAI; `baseUrl` is the resource, such as `https://NAME.openai.azure.com`. The
+  /// key may be a token of Entra ID.
+  const Model.azure(this.name, {this.apiKey, this.credentials, this.baseUrl, this.api, this.headers = const {}})
+      : provider = 'azure';
+
+  /// A model of Google's Vertex AI; `baseUrl` is `projects/PROJECT/locations/LOCATION`. The key is an OAuth token.
+  const Model.vertex(this.name, {this.apiKey, this.credentials, this.baseUrl, this.headers = const {}})
+      : provider = 'vertex',
+        api = null;
+
   /// A model of any server with OpenAI's chat API.
   const Model.openaiCompatible(
     this.name, {

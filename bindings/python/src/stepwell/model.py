@@ -250,6 +250,34 @@ class Model:
         return cls(name, provider="ollama", base_url=base_url, api_key=api_key, headers=headers, api=api)
 
     @classmethod
+    def azure(
+        cls,
+        name: str,
+        *,
+        api_key: ApiKey | None = None,
+        base_url: str | None = None,
+        api: Literal["chat", "responses"] | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Model:
+        """A deployment of a resource of Azure OpenAI: ``base_url`` is the resource, by default that of the environment
+        variable ``AZURE_OPENAI_ENDPOINT``, in the version of ``OPENAI_API_VERSION`` if that is set. The key may be a token
+        of Entra ID."""
+        return cls(name, provider="azure", base_url=base_url, api_key=api_key, headers=headers, api=api)
+
+    @classmethod
+    def vertex(
+        cls,
+        name: str,
+        *,
+        api_key: ApiKey | None = None,
+        base_url: str | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Model:
+        """One of the models of Google's Vertex AI: ``base_url`` is ``projects/PROJECT/locations/LOCATION``, by default of
+        the environment variables ``GOOGLE_CLOUD_PROJECT`` and ``GOOGLE_CLOUD_LOCATION``. The key is an OAuth token."""
+        return cls(name, provider="vertex", base_url=base_url, api_key=api_key, headers=headers)
+
+    @classmethod
     def openai_compatible(
         cls,
         name: str,

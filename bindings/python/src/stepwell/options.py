@@ -89,8 +89,8 @@ class ModelSettings(TypedDict, total=False):
     """What form the answer has, where it is not a type of the app's."""
     reasoning: Literal["off", "low", "medium", "high"]
     """How much the model thinks before it answers."""
-    cache_prompt: bool
-    """Whether the instructions, the tools and the conversation so far are marked for the provider's prompt cache."""
+    cache_prompt: Literal["five_minutes", "one_hour"]
+    """How long the provider should keep the instructions, the tools and the conversation so far in its prompt cache."""
     user: str
     """An identifier that the app gives the end user of the request. Never the user's name or address."""
     extra: Mapping[str, Json]

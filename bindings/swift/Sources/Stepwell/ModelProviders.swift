@@ -81,6 +81,22 @@ extension Model {
         Model(provider: "ollama", name: name, apiKey: apiKey, baseUrl: baseUrl, api: api, headers: headers)
     }
 
+    /// A deployment of a resource of Azure OpenAI; `baseUrl` is the resource, such as `https://NAME.openai.azure.com`. The
+    /// key may be a token of Entra ID.
+    public static func azure(
+        _ name: String, apiKey: String? = nil, baseUrl: String? = nil, api: String? = nil, headers: [String: String] = [:]
+    ) -> Model {
+        Model(provider: "azure", name: name, apiKey: apiKey, baseUrl: baseUrl, api: api, headers: headers)
+    }
+
+    /// One of the models of Google's Vertex AI; `baseUrl` is `projects/PROJECT/locations/LOCATION`. The key is an OAuth
+    /// token.
+    public static func vertex(
+        _ name: String, apiKey: String? = nil, baseUrl: String? = nil, headers: [String: String] = [:]
+    ) -> Model {
+        Model(provider: "vertex", name: name, apiKey: apiKey, baseUrl: baseUrl, headers: headers)
+    }
+
     /// A model of a server that speaks OpenAI's format: vLLM, llama.cpp, LM Studio and many others.
     public static func openAICompatible(
         _ name: String, baseUrl: String, apiKey: String? = nil, api: String? = nil, headers: [String: String] = [:]

@@ -9,7 +9,8 @@ import Testing
         let url = "http://localhost/v1"
         let made: [Model] = [
             .openAI("m"), .openRouter("m"), .anthropic("m"), .gemini("m"), .mistral("m"), .cohere("m"), .groq("m"),
-            .together("m"), .fireworks("m"), .nvidia("m"), .ollama("m"), .openAICompatible("m", baseUrl: url), .agUi(url),
+            .together("m"), .fireworks("m"), .nvidia("m"), .ollama("m"), .azure("m"), .vertex("m"),
+            .openAICompatible("m", baseUrl: url), .agUi(url),
         ]
         let known = try providers().map(\.name)
         #expect(Set(made.map(\.provider)) == Set(known))

@@ -7,7 +7,7 @@ use super::{ag_ui, anthropic, cohere, gemini, ollama, openai_chat, openai_respon
 use crate::event::TokenUsage;
 #[cfg(feature = "protobuf")]
 use crate::event::protobuf;
-use crate::provider::Dialect;
+use crate::provider::{Dialect, ThinkTags};
 use crate::wire::Frame;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -160,6 +160,29 @@ impl Decoder {
     /// Returns whether events and fields that AG-UI does not know are kept.
     pub fn keeps_unknown(&self) -> bool {
         matches!(&self.dialect, DialectDecoder::AgUi(decoder) if decoder.reader.keeps_unknown())
+    }
+
+    /// Sets the tags between which the answer's text holds the model's thinking, as in
+    /// [`Quirks::think_tags`](crate::provider::Quirks::think_tags). In dialects where tags do not count, nothing
+    /// changes. It is for a decoder that has not read a frame.
+    #[must_use]
+    pub fn with_think_tags(mut self, tags: ThinkTags) -> Self {
+        match &mut self.dialect {
+            DialectDecoder::OpenAiChat(decoder) => decoder.reader.split_thinking(tags),
+            DialectDecoder::Ollama(decoder) => decoder.reader.split_thinking(tags),
+            _ => {}
+        }
+        self
+    }
+
+    /// Returns the tags between which the answer's text holds the model's thinking.
+    #[must_use]
+    pub fn think_tags(&self) -> ThinkTags {
+        match &self.dialect {
+            DialectDecoder::OpenAiChat(decoder) => decoder.reader.think_tags(),
+            DialectDecoder::Ollama(decoder) => decoder.reader.think_tags(),
+            _ => ThinkTags::Never,
+        }
     }
 
     /// A frame of a stream that has halves of characters.

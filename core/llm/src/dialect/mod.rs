@@ -17,6 +17,7 @@ mod form;
 mod gemini;
 mod halves;
 mod hop_ids;
+mod inline_thinking;
 pub mod legal;
 mod lenient;
 mod limit;
@@ -42,15 +43,15 @@ pub use error::{ApiError, ApiErrorKind};
 pub use hop_ids::HopIds;
 pub use limit::AnswerLimit;
 pub use request::{
-    Encode, GenerationSettings, HttpRequest, ModelRequest, ResponseFormat, StoredRequest,
-    ToolChoice,
+    CacheLifetime, Encode, GenerationSettings, HttpRequest, ModelRequest, ResponseFormat,
+    StoredRequest, ToolChoice,
 };
 
 // An endpoint and its parts belong to `provider`. A request is built from them, so they are also available here.
 #[doc(no_inline)]
 pub use crate::provider::{
     AgUiEncoding, AgUiOptions, Dialect, EffortField, Endpoint, Media, Quirks, ReasoningEffort,
-    ReasoningReturn, Resumption, Secret, UserField,
+    ReasoningReturn, Resumption, Secret, ThinkTags, UserField,
 };
 
 // Helpers that Stepwell's other crates share. They are hidden because they may change in any release.

@@ -4,7 +4,7 @@ use crate::event::{
 };
 use crate::provider::{Endpoint, ReasoningEffort, header_names};
 use crate::{RunId, Timestamp};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use std::fmt;
 
@@ -121,9 +121,14 @@ pub struct GenerationSettings {
     pub response_format: ResponseFormat,
     /// The amount of thinking before the answer. If absent, the provider's default applies.
     pub reasoning: Option<ReasoningEffort>,
-    /// Whether the instructions, the tools and the conversation so far are marked for the provider's prompt cache, for
-    /// the providers that want marks. A message or a part of one is marked by `cacheControl` in its own metadata.
-    pub cache_prompt: bool,
+    /// How long the provider should keep the instructions, the tools and the conversation so far in its prompt cache.
+    /// If absent, the provider decides, and one that wants marks caches nothing. A message or a part of one is marked
+    /// by `cacheControl` in its own metadata.
+    #[serde(
+        deserialize_with = "cache_lifetime",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub cache_prompt: Option<CacheLifetime>,
     /// The app's id of the end user, which providers use to detect misuse. It should not be the user's name or address.
     /// If the provider's requests have no field for it, the app gets a warning.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -134,6 +139,36 @@ pub struct GenerationSettings {
     /// (`tools`) are added to the app's tools, and replace a tool of the same name. An AG-UI agent gets these fields as
     /// `forwardedProps`.
     pub extra: Metadata,
+}
+
+/// The time that a prompt stays in a provider's cache after its last use. A provider with other times takes the shortest
+/// that is no shorter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+pub enum CacheLifetime {
+    /// Five minutes: for a conversation that continues at once.
+    FiveMinutes,
+    /// One hour: for a user who takes some time to answer. Writing to the cache may cost more.
+    OneHour,
+}
+
+/// Reads a lifetime, or the `true` or `false` of earlier versions.
+fn cache_lifetime<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<CacheLifetime>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Stored {
+        Is(bool),
+        Lifetime(Option<CacheLifetime>),
+    }
+
+    Ok(match Stored::deserialize(deserializer)? {
+        Stored::Is(is_marked) => is_marked.then_some(CacheLifetime::FiveMinutes),
+        Stored::Lifetime(lifetime) => lifetime,
+    })
 }
 
 /// Whether the model may, must or must not call tools.
@@ -176,6 +211,26 @@ pub enum ResponseFormat {
 mod tests {
     use super::*;
     use crate::provider::{Dialect, Quirks};
+
+    #[test]
+    fn stored_settings_of_earlier_versions_are_read() {
+        let read = |json: &str| {
+            serde_json::from_str::<GenerationSettings>(json).map(|read| read.cache_prompt)
+        };
+        for (json, lifetime) in [
+            ("{}", None),
+            (r#"{"cache_prompt":false}"#, None),
+            (r#"{"cache_prompt":null}"#, None),
+            (r#"{"cache_prompt":true}"#, Some(CacheLifetime::FiveMinutes)),
+            (
+                r#"{"cache_prompt":"one-hour"}"#,
+                Some(CacheLifetime::OneHour),
+            ),
+        ] {
+            assert_eq!(read(json).expect("settings"), lifetime, "{json}");
+        }
+        assert!(read(r#"{"cache_prompt":"for ever"}"#).is_err());
+    }
 
     #[test]
     fn no_secret_is_printed() {

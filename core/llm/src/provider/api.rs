@@ -1,7 +1,8 @@
+use super::address::AddressForm;
 use super::dialect::Dialect;
 use super::endpoint::Endpoint;
 use super::error::{EndpointError, UnknownApi};
-use super::header::{KeyHeader, is_base_url, is_header_value};
+use super::header::{KeyHeader, is_header_value};
 use super::models::{self, ModelFamily};
 use super::prices::{self, ModelPrice, model_price};
 use super::quirks::{Media, Quirks};
@@ -25,6 +26,9 @@ pub struct Provider {
     pub needs_key: bool,
     /// Headers that each request has in addition to the dialect's own, with names in lower case.
     pub headers: Cow<'static, [(String, String)]>,
+    /// The form of the addresses that the provider takes.
+    #[serde(skip_serializing_if = "AddressForm::is_complete")]
+    pub address: AddressForm,
 }
 
 /// One of a provider's APIs.
@@ -144,7 +148,7 @@ impl Provider {
             })
     }
 
-    /// Returns the endpoint for `model`. `base_url` replaces the provider's own address, and then no key is needed:
+    /// Returns the endpoint for `model`. `base_url`, an address of the provider's [form](AddressForm), replaces the provider's own address, and then no key is needed:
     /// a proxy may hold it.
     ///
     /// # Errors
@@ -156,6 +160,34 @@ impl Provider {
         base_url: Option<&str>,
         key: Option<Secret>,
     ) -> Result<Endpoint, EndpointError> {
+        let key = self.checked_key(base_url, key)?;
+        self.endpoint_for_host(api, model, base_url, key)
+    }
+
+    /// Returns the endpoint for `model`, as [`endpoint`](Self::endpoint) does. Without a `base_url` the address of a
+    /// cloud is that of the [environment](AddressForm::from_environment): `variable` returns the value of a variable.
+    ///
+    /// # Errors
+    /// Something that the provider needs is missing or malformed.
+    pub fn endpoint_in(
+        &self,
+        api: Option<&str>,
+        model: &str,
+        base_url: Option<&str>,
+        key: Option<Secret>,
+        variable: impl Fn(&str) -> Option<String>,
+    ) -> Result<Endpoint, EndpointError> {
+        let key = self.checked_key(base_url, key)?;
+        let address = self.address.or_environment(base_url, variable);
+        self.endpoint_for_host(api, model, address.as_deref(), key)
+    }
+
+    /// Returns the key, unless it is missing although the provider needs one.
+    fn checked_key(
+        &self,
+        base_url: Option<&str>,
+        key: Option<Secret>,
+    ) -> Result<Option<Secret>, EndpointError> {
         let key = key.filter(|key| !key.expose().is_empty());
         if self.needs_key && base_url.is_none() && key.is_none() {
             return Err(EndpointError::NoKey {
@@ -163,7 +195,7 @@ impl Provider {
                 variable: self.key_variable.to_string(),
             });
         }
-        self.endpoint_for_host(api, model, base_url, key)
+        Ok(key)
     }
 
     /// Returns the endpoint for `model`, for a host that supplies the key with each request. No key is needed here.
@@ -182,16 +214,9 @@ impl Provider {
         let own = api.base_url.as_deref();
         let address = base_url.or(own).ok_or_else(|| EndpointError::NoBaseUrl {
             provider: provider(),
-            example: match api.dialect {
-                Dialect::AgUi => "http://localhost:8000/agent",
-                _ => "http://localhost:8000/v1",
-            },
+            example: self.address.example(api.dialect),
         })?;
-        if !is_base_url(address) {
-            return Err(EndpointError::BadBaseUrl {
-                base_url: address.to_owned(),
-            });
-        }
+        let base_url = self.address.complete(address, api.dialect, model)?;
         if api.capabilities.model && model.is_empty() {
             return Err(EndpointError::NoModel {
                 provider: provider(),
@@ -209,15 +234,15 @@ impl Provider {
         let mut headers = self.headers.to_vec();
         // The dialect sends the key its own way.
         let key_header = (api.key_header != KeyHeader::of(api.dialect)).then_some(&api.key_header);
-        if let Some(KeyHeader { name, prefix }) = key_header
+        if let Some(header) = key_header
             && let Some(key) = key.take()
         {
-            headers.push((name.to_string(), format!("{prefix}{}", key.expose())));
+            headers.push(header.with_key(&key));
         }
         Ok(Endpoint {
             provider: provider(),
             dialect: api.dialect,
-            base_url: address.to_owned(),
+            base_url,
             model: model.to_owned(),
             key,
             headers,

@@ -2,7 +2,7 @@
 
 use super::header::{is_base_url, is_header_name};
 use super::{
-    Api, Capabilities, Dialect, KeyHeader, ModelFamily, ModelPrice, Provider, Quirks,
+    AddressForm, Api, Capabilities, Dialect, KeyHeader, ModelFamily, ModelPrice, Provider, Quirks,
     UnknownProvider, all, find_in, table,
 };
 use serde::{Deserialize, Serialize};
@@ -166,7 +166,7 @@ impl Catalog {
         if let Some(bad) = names.clone().find(|name| !is_header_name(name)) {
             return Err(format!("`{bad}` is no name of a header"));
         }
-        let quirks = quirks(custom.quirks)?;
+        let quirks = quirks(custom.dialect, custom.quirks)?;
         let needs_key = custom.needs_key.unwrap_or(custom.key_variable.is_some());
         if needs_key && custom.key_variable.is_none() {
             return Err("`needs_key` without a `key_variable` to find the key in".to_owned());
@@ -192,14 +192,19 @@ impl Catalog {
             key_variable: custom.key_variable.unwrap_or_default().into(),
             needs_key,
             headers: headers.map(lower).collect(),
+            address: AddressForm::Complete,
         })
     }
 }
 
 /// The quirks of most compatible servers with these in their place.
-fn quirks(given: Map<String, Value>) -> Result<Quirks, String> {
-    let Ok(Value::Object(mut fields)) = serde_json::to_value(table::COMPATIBLE) else {
-        return Ok(table::COMPATIBLE);
+fn quirks(dialect: Dialect, given: Map<String, Value>) -> Result<Quirks, String> {
+    let usual = match dialect {
+        Dialect::OpenAiChat | Dialect::Mistral | Dialect::Ollama => table::OPEN_MODELS,
+        _ => table::COMPATIBLE,
+    };
+    let Ok(Value::Object(mut fields)) = serde_json::to_value(usual) else {
+        return Ok(usual);
     };
     for (name, value) in given {
         if !fields.contains_key(&name) {

@@ -71,9 +71,14 @@ impl Endpoint {
     #[must_use]
     pub fn with_key(mut self, key: Secret) -> Self {
         match &self.key_header {
-            Some(KeyHeader { name, prefix }) => {
-                let value = format!("{prefix}{}", key.expose());
-                self.put_headers(&[(name.to_string(), value)]);
+            Some(header) => {
+                // A key of the other kind is in the other header.
+                let is_key = |name: &str| {
+                    name.eq_ignore_ascii_case(&header.name)
+                        || (header.tokens_as_bearer && name.eq_ignore_ascii_case("authorization"))
+                };
+                self.headers.retain(|(name, _)| !is_key(name));
+                self.headers.push(header.with_key(&key));
             }
             None => self.key = Some(key),
         }

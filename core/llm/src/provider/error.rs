@@ -51,6 +51,14 @@ pub enum EndpointError {
         /// The provider.
         provider: String,
     },
+    /// The address of a provider in Google's cloud names no project.
+    #[error(
+        "`{address}` names no project of Vertex AI: write `projects/PROJECT/locations/LOCATION`, or a base URL"
+    )]
+    BadProject {
+        /// The address that was given.
+        address: String,
+    },
     /// No model was named.
     #[error("name a model for {provider}")]
     NoModel {

@@ -1,5 +1,6 @@
 use super::dialect::Dialect;
 use super::error::EndpointError;
+use super::secret::Secret;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
@@ -12,6 +13,9 @@ pub struct KeyHeader {
     /// The text before the key: `Bearer `, with the space, or nothing.
     #[serde(default)]
     pub prefix: Cow<'static, str>,
+    /// Whether a key that is a JSON Web Token is sent as `authorization: Bearer` instead: a token of Azure's Entra ID.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub tokens_as_bearer: bool,
 }
 
 impl KeyHeader {
@@ -26,8 +30,23 @@ impl KeyHeader {
         Self {
             name: Cow::Borrowed(name),
             prefix: Cow::Borrowed(prefix),
+            tokens_as_bearer: false,
         }
     }
+
+    /// Returns the header with a key.
+    pub(super) fn with_key(&self, key: &Secret) -> (String, String) {
+        let key = key.expose();
+        if self.tokens_as_bearer && is_web_token(key) {
+            return ("authorization".to_owned(), format!("Bearer {key}"));
+        }
+        (self.name.to_string(), format!("{}{key}", self.prefix))
+    }
+}
+
+/// Returns whether the key has the form of a signed JSON Web Token: a JSON object, a dot, another, a dot, a signature.
+fn is_web_token(key: &str) -> bool {
+    key.starts_with("eyJ") && key.split('.').count() == 3
 }
 
 /// Checks that a header can be sent, and returns it.

@@ -12,6 +12,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod address;
 mod ag_ui_options;
 mod api;
 mod catalog;
@@ -28,6 +29,7 @@ mod table;
 mod vendors;
 
 pub use crate::matrix::matrix_markdown;
+pub use address::AddressForm;
 pub use ag_ui_options::{AgUiEncoding, AgUiOptions};
 pub use api::{Api, Capabilities, Provider};
 pub use catalog::{Catalog, CatalogError, Custom, CustomProviders};
@@ -36,9 +38,11 @@ pub use dialect::Dialect;
 pub use endpoint::Endpoint;
 pub use error::{EndpointError, UnknownApi, UnknownProvider};
 pub use header::{KeyHeader, header};
-pub use models::{LeastEffort, ModelFamily, ModelRules, ReasoningEffort, TakesTemperature};
+pub use models::{
+    CacheField, LeastEffort, ModelFamily, ModelRules, ReasoningEffort, TakesTemperature,
+};
 pub use prices::{LongContextPrice, ModelPrice, UnknownPrice, model_price, model_prices};
-pub use quirks::{EffortField, Media, Quirks, ReasoningReturn, Resumption, UserField};
+pub use quirks::{EffortField, Media, Quirks, ReasoningReturn, Resumption, ThinkTags, UserField};
 pub use secret::Secret;
 
 // Helpers that Stepwell's other crates share. They are hidden because they may change in any release.

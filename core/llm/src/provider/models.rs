@@ -18,6 +18,30 @@ pub struct ModelRules {
     pub least_effort: LeastEffort,
     /// The requests in which the model accepts a temperature.
     pub temperature: TakesTemperature,
+    /// The field for the time that a prompt stays in OpenAI's cache.
+    #[serde(skip_serializing_if = "CacheField::is_fixed")]
+    pub cache: CacheField,
+}
+
+/// The field of OpenAI's requests for the time that a prompt stays cached.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+pub enum CacheField {
+    /// None: the model takes neither field, or it is not known to.
+    #[default]
+    Fixed,
+    /// `prompt_cache_retention`, for models before `gpt-5.6`.
+    Retention,
+    /// `prompt_cache_options`.
+    Options,
+}
+
+impl CacheField {
+    #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+    fn is_fixed(&self) -> bool {
+        *self == Self::Fixed
+    }
 }
 
 /// The lowest reasoning effort that a model accepts.
@@ -141,20 +165,39 @@ const fn rules(least_effort: LeastEffort, temperature: TakesTemperature) -> Mode
     ModelRules {
         least_effort,
         temperature,
+        cache: CacheField::Fixed,
+    }
+}
+
+impl ModelRules {
+    const fn with_cache(self, cache: CacheField) -> Self {
+        Self { cache, ..self }
     }
 }
 
 const MODELS: &[(&str, ModelRules)] = {
     use LeastEffort::{Low, Minimal, NeverThinks, None};
     use TakesTemperature::{Always, Never, WithoutReasoning};
+    const RETENTION: CacheField = CacheField::Retention;
+    const OPTIONS: CacheField = CacheField::Options;
     &[
         ("gpt-3", rules(NeverThinks, Always)),
         ("gpt-4", rules(NeverThinks, Always)),
+        ("gpt-4.1", rules(NeverThinks, Always).with_cache(RETENTION)),
+        // The small ones are not on the list of those with `prompt_cache_retention`.
+        ("gpt-4.1-mini", rules(NeverThinks, Always)),
+        ("gpt-4.1-nano", rules(NeverThinks, Always)),
         ("chatgpt", rules(NeverThinks, Always)),
-        ("gpt-5", rules(Minimal, Never)),
+        ("gpt-5", rules(Minimal, Never).with_cache(RETENTION)),
+        ("gpt-5-mini", rules(Minimal, Never)),
+        ("gpt-5-nano", rules(Minimal, Never)),
+        ("gpt-5-pro", rules(Minimal, Never)),
         ("gpt-5-chat", rules(NeverThinks, Always)),
-        ("gpt-5.", rules(None, WithoutReasoning)),
-        ("gpt-5.6", rules(None, Never)),
+        (
+            "gpt-5.",
+            rules(None, WithoutReasoning).with_cache(RETENTION),
+        ),
+        ("gpt-5.6", rules(None, Never).with_cache(OPTIONS)),
         ("gpt-oss", rules(Low, Always)),
         ("o1", rules(Low, Never)),
         ("o3", rules(Low, Never)),

@@ -23,10 +23,17 @@ pub struct Quirks {
     pub user: UserField,
     /// The provider takes marks for its prompt cache, `cache_control`, on the parts of a message.
     pub cache_marks: bool,
+    /// The provider takes `prompt_cache_key`, and the fields of its models for the time that a prompt stays cached.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub cache_key: bool,
     /// The provider refuses a response format in a request with tools; the instructions describe the format instead.
     pub no_format_with_tools: bool,
     /// The provider takes a refusal back as the message's `refusal`. To other providers it is sent as text.
     pub refusals: bool,
+    /// The tags between which the answer's text holds the model's thinking. They count in the dialects `openai-chat`,
+    /// `mistral` and `ollama`.
+    #[serde(skip_serializing_if = "ThinkTags::is_never")]
+    pub think_tags: ThinkTags,
     /// The media that the provider takes, among those that its format can carry. It follows from the [`Capabilities`]
     /// of the API.
     ///
@@ -112,6 +119,35 @@ pub enum Resumption {
     ///
     /// The provider stores the conversation and the answer for a while, which an organization without data retention refuses.
     Background,
+}
+
+/// The tags between which the text of an answer holds the model's thinking. Servers of open models send the thinking so
+/// if they do not know the model's format, or were not told to read it: vLLM without `--reasoning-parser`, Ollama with
+/// an imported model, Fireworks, Groq with the `raw` format.
+///
+/// What is between the tags becomes the reasoning of the answer, without the white space after each tag. Tags count at
+/// the start of an answer alone, and not if the server has sent reasoning in a field of its own. An answer that ends
+/// without the closing tag is all reasoning.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+pub enum ThinkTags {
+    /// None: a tag is text like any other.
+    #[default]
+    Never,
+    /// `<think>` and `</think>`, if the answer begins with the first. The text of any other answer is unchanged.
+    AtStart,
+    /// Only `</think>` for certain: the model's template has written the first tag into the prompt, so that each answer
+    /// begins with thinking (DeepSeek-R1 and QwQ on a server without a parser). Not for models that may skip their
+    /// thinking.
+    EndOnly,
+}
+
+impl ThinkTags {
+    #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+    fn is_never(&self) -> bool {
+        *self == Self::Never
+    }
 }
 
 /// The form in which a provider wants the model's own reasoning back with the next request.

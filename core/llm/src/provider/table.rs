@@ -1,8 +1,11 @@
+use super::address::AddressForm;
 use super::ag_ui_options::AgUiOptions;
 use super::api::{Api, COMPATIBLE_SERVER, Capabilities, Provider};
 use super::dialect::Dialect;
 use super::header::KeyHeader;
-use super::quirks::{EffortField, Media, Quirks, ReasoningReturn, Resumption, UserField};
+use super::quirks::{
+    EffortField, Media, Quirks, ReasoningReturn, Resumption, ThinkTags, UserField,
+};
 use std::borrow::Cow;
 
 /// The quirks of most servers that are compatible with Chat Completions.
@@ -14,13 +17,22 @@ pub(super) const COMPATIBLE: Quirks = Quirks {
     effort: EffortField::ReasoningEffort,
     user: UserField::User,
     cache_marks: false,
+    cache_key: false,
     no_format_with_tools: false,
     refusals: false,
+    think_tags: ThinkTags::Never,
     media: Media::ALL,
     model: None,
     price: None,
     resumption: Resumption::Never,
     ag_ui: AgUiOptions::EXPECTED,
+};
+
+/// The quirks of most servers of open models. Whether such a server reads the thinking of a model depends on the model,
+/// and on how the server was started, which no client knows; the text of an answer that begins with no tag is unchanged.
+pub(super) const OPEN_MODELS: Quirks = Quirks {
+    think_tags: ThinkTags::AtStart,
+    ..COMPATIBLE
 };
 
 const RESPONSES: Capabilities = Capabilities {
@@ -89,6 +101,24 @@ const fn provider(
     default_api: &'static str,
     apis: &'static [Api],
 ) -> Provider {
+    cloud(
+        name,
+        key_variable,
+        needs_key,
+        default_api,
+        apis,
+        AddressForm::Complete,
+    )
+}
+
+const fn cloud(
+    name: &'static str,
+    key_variable: &'static str,
+    needs_key: bool,
+    default_api: &'static str,
+    apis: &'static [Api],
+    address: AddressForm,
+) -> Provider {
     Provider {
         name: Cow::Borrowed(name),
         apis: Cow::Borrowed(apis),
@@ -96,8 +126,25 @@ const fn provider(
         key_variable: Cow::Borrowed(key_variable),
         needs_key,
         headers: Cow::Borrowed(&[]),
+        address,
     }
 }
+
+/// The header of Azure's keys.
+const AZURE_KEY: KeyHeader = KeyHeader {
+    name: Cow::Borrowed("api-key"),
+    prefix: Cow::Borrowed(""),
+    tokens_as_bearer: true,
+};
+
+const GEMINI: Capabilities = Capabilities {
+    // Some models give them, some do not.
+    call_ids: false,
+    reasoning_return: true,
+    audio: true,
+    documents: true,
+    ..COMPATIBLE_SERVER
+};
 
 pub(super) static PROVIDERS: &[Provider] = &[
     provider(
@@ -112,6 +159,7 @@ pub(super) static PROVIDERS: &[Provider] = &[
                     Quirks {
                         no_developer_role: false,
                         max_completion_tokens: true,
+                        cache_key: true,
                         refusals: true,
                         user: UserField::SafetyIdentifier,
                         ..COMPATIBLE
@@ -131,6 +179,7 @@ pub(super) static PROVIDERS: &[Provider] = &[
                     KeyHeader::of(Dialect::OpenAiResponses),
                     Quirks {
                         no_developer_role: false,
+                        cache_key: true,
                         user: UserField::SafetyIdentifier,
                         ..COMPATIBLE
                     },
@@ -206,14 +255,7 @@ pub(super) static PROVIDERS: &[Provider] = &[
                 "generateContent",
                 Dialect::Gemini,
                 Some("https://generativelanguage.googleapis.com/v1beta"),
-                Capabilities {
-                    // Some models give them, some do not.
-                    call_ids: false,
-                    reasoning_return: true,
-                    audio: true,
-                    documents: true,
-                    ..COMPATIBLE_SERVER
-                },
+                GEMINI,
             )]
         },
     ),
@@ -223,10 +265,15 @@ pub(super) static PROVIDERS: &[Provider] = &[
         true,
         "chat",
         const {
-            &[api(
+            &[of(
                 "chat",
                 Dialect::Mistral,
                 Some("https://api.mistral.ai/v1"),
+                KeyHeader::of(Dialect::Mistral),
+                Quirks {
+                    cache_key: true,
+                    ..COMPATIBLE
+                },
                 Capabilities {
                     reasoning_return: true,
                     audio: true,
@@ -267,7 +314,7 @@ pub(super) static PROVIDERS: &[Provider] = &[
                     max_completion_tokens: true,
                     // <https://console.groq.com/docs/structured-outputs>
                     no_format_with_tools: true,
-                    ..COMPATIBLE
+                    ..OPEN_MODELS
                 },
                 COMPATIBLE_SERVER,
             )]
@@ -281,7 +328,7 @@ pub(super) static PROVIDERS: &[Provider] = &[
         const {
             &[chat(
                 Some("https://api.together.xyz/v1"),
-                COMPATIBLE,
+                OPEN_MODELS,
                 COMPATIBLE_SERVER,
             )]
         },
@@ -294,7 +341,7 @@ pub(super) static PROVIDERS: &[Provider] = &[
         const {
             &[chat(
                 Some("https://api.fireworks.ai/inference/v1"),
-                COMPATIBLE,
+                OPEN_MODELS,
                 COMPATIBLE_SERVER,
             )]
         },
@@ -310,7 +357,7 @@ pub(super) static PROVIDERS: &[Provider] = &[
                 Quirks {
                     // Its API's description has no field for it.
                     user: UserField::Never,
-                    ..COMPATIBLE
+                    ..OPEN_MODELS
                 },
                 COMPATIBLE_SERVER,
             )]
@@ -324,10 +371,12 @@ pub(super) static PROVIDERS: &[Provider] = &[
         "ollama-chat",
         const {
             &[
-                api(
+                of(
                     "ollama-chat",
                     Dialect::Ollama,
                     Some("http://localhost:11434"),
+                    KeyHeader::of(Dialect::Ollama),
+                    OPEN_MODELS,
                     Capabilities {
                         // Newer servers give them, older ones do not.
                         call_ids: false,
@@ -341,12 +390,73 @@ pub(super) static PROVIDERS: &[Provider] = &[
                         no_format_with_tools: true,
                         // <https://docs.ollama.com/api/openai-compatibility>
                         user: UserField::Never,
-                        ..COMPATIBLE
+                        ..OPEN_MODELS
                     },
                     COMPATIBLE_SERVER,
                 ),
             ]
         },
+    ),
+    cloud(
+        "azure",
+        "AZURE_OPENAI_API_KEY",
+        true,
+        "chat",
+        const {
+            &[
+                of(
+                    "chat",
+                    Dialect::OpenAiChat,
+                    None,
+                    AZURE_KEY,
+                    Quirks {
+                        no_developer_role: false,
+                        max_completion_tokens: true,
+                        cache_key: true,
+                        refusals: true,
+                        ..COMPATIBLE
+                    },
+                    Capabilities {
+                        // As of OpenAI's own API.
+                        reasoning: false,
+                        audio: true,
+                        ..COMPATIBLE_SERVER
+                    },
+                ),
+                of(
+                    "responses",
+                    Dialect::OpenAiResponses,
+                    None,
+                    AZURE_KEY,
+                    Quirks {
+                        no_developer_role: false,
+                        cache_key: true,
+                        ..COMPATIBLE
+                    },
+                    RESPONSES,
+                ),
+            ]
+        },
+        AddressForm::Azure,
+    ),
+    cloud(
+        "vertex",
+        // A token of an hour; a program that runs longer gives each request its token.
+        "GOOGLE_OAUTH_ACCESS_TOKEN",
+        true,
+        "generateContent",
+        const {
+            &[of(
+                "generateContent",
+                Dialect::Gemini,
+                None,
+                // An OAuth token.
+                KeyHeader::of(Dialect::OpenAiChat),
+                COMPATIBLE,
+                GEMINI,
+            )]
+        },
+        AddressForm::Vertex,
     ),
     provider(
         "openai-compatible",
@@ -355,7 +465,7 @@ pub(super) static PROVIDERS: &[Provider] = &[
         "chat",
         const {
             &[
-                chat(None, COMPATIBLE, COMPATIBLE_SERVER),
+                chat(None, OPEN_MODELS, COMPATIBLE_SERVER),
                 api("responses", Dialect::OpenAiResponses, None, RESPONSES),
             ]
         },

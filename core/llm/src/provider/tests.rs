@@ -30,7 +30,7 @@ fn errors_name_what_there_is() {
     assert_eq!(
         find("opanai").expect_err("unknown").to_string(),
         "there is no provider `opanai`; there are: openai, openrouter, anthropic, gemini, mistral, cohere, groq, \
-         together, fireworks, nvidia, ollama, openai-compatible, ag-ui"
+         together, fireworks, nvidia, ollama, azure, vertex, openai-compatible, ag-ui"
     );
     let openai = find("openai").expect("known");
     assert_eq!(
@@ -153,7 +153,7 @@ fn the_key_goes_as_the_table_says() {
                 // A dialect whose encoder is still to come.
                 continue;
             }
-            let KeyHeader { name, prefix } = &api.key_header;
+            let KeyHeader { name, prefix, .. } = &api.key_header;
             let wanted = (name.to_string(), format!("{prefix}the-key"));
             assert!(
                 request.headers.contains(&wanted),
@@ -173,7 +173,7 @@ fn catalog(entry: &str) -> Result<Catalog, String> {
 #[test]
 fn an_app_adds_a_provider_without_code() {
     let catalog = catalog(
-        r#"{"name": "azure", "dialect": "openai-chat", "base_url": "https://x.example/v1/",
+        r#"{"name": "cloud", "dialect": "openai-chat", "base_url": "https://x.example/v1/",
             "key_variable": "AZURE_KEY", "key_header": {"name": "api-key"}, "headers": {"X-Team": "a"},
             "quirks": {"max_completion_tokens": true}, "capabilities": {"audio": true}},
            {"name": "local", "dialect": "ollama",
@@ -181,7 +181,7 @@ fn an_app_adds_a_provider_without_code() {
     )
     .expect("two good providers");
     assert_eq!(catalog.all().count(), all().len() + 2);
-    let azure = catalog.find("azure").expect("it was added");
+    let azure = catalog.find("cloud").expect("it was added");
     let made = azure
         .endpoint(None, "m", None, Some("k".into()))
         .expect("complete");
@@ -203,7 +203,7 @@ fn an_app_adds_a_provider_without_code() {
             .endpoint(None, "m", None, None)
             .expect_err("no key")
             .to_string(),
-        "azure needs an API key; by custom it is in AZURE_KEY"
+        "cloud needs an API key; by custom it is in AZURE_KEY"
     );
     let local = catalog.find("local").expect("it was added");
     let rules = |model| {
@@ -230,7 +230,7 @@ fn an_app_adds_a_provider_without_code() {
             .find("elsewhere")
             .expect_err("unknown")
             .to_string()
-            .ends_with("azure, local")
+            .ends_with("cloud, local")
     );
 }
 
@@ -289,4 +289,45 @@ fn a_mistake_in_an_apps_own_provider_is_found_where_it_is() {
         let error = catalog(entry).expect_err(entry);
         assert!(error.contains(wanted), "{error}");
     }
+}
+
+#[test]
+fn azures_key_is_in_its_header_and_a_token_in_the_usual_one() {
+    const TOKEN: &str = "eyJhbGciOiJub25lIn0.eyJhdWQiOiJ4In0.c2ln";
+    let own = |endpoint: &Endpoint| endpoint.headers.clone();
+    let header = |name: &str, value: &str| vec![(name.to_owned(), value.to_owned())];
+    let resource = Some("https://name.openai.azure.com");
+    let with_key = endpoint("azure", "gpt-5", resource, Some("0123abcd")).expect("complete");
+    assert_eq!(own(&with_key), header("api-key", "0123abcd"));
+    assert_eq!(with_key.base_url, "https://name.openai.azure.com/openai/v1");
+    let bearer = header("authorization", &format!("Bearer {TOKEN}"));
+    let with_token = endpoint("azure", "gpt-5", resource, Some(TOKEN)).expect("complete");
+    assert_eq!(own(&with_token), bearer);
+    // As code of the app gives them before a request.
+    assert_eq!(own(&with_key.with_key(TOKEN.into())), bearer);
+    let again = with_token.with_key("0123abcd".into());
+    assert_eq!(own(&again), header("api-key", "0123abcd"));
+}
+
+#[test]
+fn clouds_name_what_they_need() {
+    let refused = |provider, base_url| {
+        let refused = endpoint(provider, "m", base_url, Some("k")).expect_err("no address");
+        refused.to_string()
+    };
+    assert_eq!(
+        refused("azure", None),
+        "azure has no address of its own: give a base URL, such as https://NAME.openai.azure.com (by custom in \
+         AZURE_OPENAI_ENDPOINT)"
+    );
+    assert_eq!(
+        refused("vertex", Some("my-project")),
+        "`my-project` names no project of Vertex AI: write `projects/PROJECT/locations/LOCATION`, or a base URL"
+    );
+    assert_eq!(
+        endpoint("azure", "m", None, None)
+            .expect_err("no key")
+            .to_string(),
+        "azure needs an API key; by custom it is in AZURE_OPENAI_API_KEY"
+    );
 }

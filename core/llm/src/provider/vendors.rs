@@ -10,6 +10,7 @@ pub(super) fn vendor_and_model<'a>(provider: &'a str, model: &'a str) -> (&'a st
             };
             (vendor, model)
         }
+        ("vertex", _) => ("gemini", model),
         _ => (provider, model),
     }
 }

@@ -207,3 +207,23 @@ fn a_call_that_is_announced_must_come() {
         last(&wire)
     );
 }
+
+#[test]
+fn usage_has_what_the_cache_keeps_for_an_hour() {
+    let mut start = start();
+    start["message"]["usage"]["cache_creation"] =
+        json!({"ephemeral_5m_input_tokens": 1, "ephemeral_1h_input_tokens": 2});
+    let wire = [
+        vec![start],
+        text(0, &["Hi"]),
+        vec![stop("end_turn"), message_stop()],
+    ]
+    .concat();
+    let events = events(&body(&wire));
+    let Some(Event::RunFinished(finished)) = events.last() else {
+        panic!("{events:?}");
+    };
+    let usage = &finished.usage.as_ref().expect("usage")[0];
+    assert_eq!(usage.cache_write_input_tokens, Some(3));
+    assert_eq!(usage.extra["cacheWrite1hInputTokens"], 2);
+}

@@ -1,8 +1,8 @@
 use crate::validate;
 use serde_json::{Map, Value, json};
 use stepwell_core::dialect::{
-    Dialect, Endpoint, GenerationSettings, HttpRequest, ModelRequest, ReasoningEffort,
-    ResponseFormat, Secret, ToolChoice,
+    CacheLifetime, Dialect, Endpoint, GenerationSettings, HttpRequest, ModelRequest,
+    ReasoningEffort, ResponseFormat, Secret, ToolChoice,
 };
 use stepwell_core::event::{Message, ToolDefinition};
 use stepwell_core::provider;
@@ -421,7 +421,7 @@ fn a_round_of_tools_goes_on_without_its_thinking_if_the_request_has_none() {
 #[test]
 fn marks_within_results_count_among_the_four() {
     let settings = GenerationSettings {
-        cache_prompt: true,
+        cache_prompt: Some(CacheLifetime::FiveMinutes),
         ..GenerationSettings::default()
     };
     let image = json!({
@@ -718,7 +718,7 @@ fn headers_of_the_app_stand() {
 fn marks_for_the_cache() {
     let mark = json!({"type": "ephemeral"});
     let hour = json!({"type": "ephemeral", "ttl": "1h"});
-    let marked = |messages: Value, cache_prompt: bool| {
+    let marked = |messages: Value, cache_prompt: Option<CacheLifetime>| {
         let settings = GenerationSettings {
             cache_prompt,
             ..GenerationSettings::default()
@@ -754,7 +754,7 @@ fn marks_for_the_cache() {
         {"id": "3", "role": "tool", "toolCallId": "a", "content": "1"},
     ]);
     assert_eq!(
-        marked(said.clone(), false),
+        marked(said.clone(), None),
         [
             none.clone(),
             none.clone(),
@@ -768,7 +768,7 @@ fn marks_for_the_cache() {
     );
     // The app's two, the end, and the instructions, which are kept as long as what comes behind them.
     assert_eq!(
-        marked(said, true),
+        marked(said, Some(CacheLifetime::FiveMinutes)),
         [
             none.clone(),
             none.clone(),
@@ -782,7 +782,7 @@ fn marks_for_the_cache() {
     );
     let plain = json!([{"id": "1", "role": "user", "content": "Hi"}]);
     assert_eq!(
-        marked(plain, true),
+        marked(plain, Some(CacheLifetime::FiveMinutes)),
         [none, mark.clone(), mark.clone(), mark]
     );
 }

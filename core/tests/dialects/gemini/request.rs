@@ -1,6 +1,8 @@
 use super::support::{body, encode, messages};
 use serde_json::{Map, Value, json};
-use stepwell_core::dialect::{GenerationSettings, ReasoningEffort, ResponseFormat, ToolChoice};
+use stepwell_core::dialect::{
+    CacheLifetime, GenerationSettings, ReasoningEffort, ResponseFormat, ToolChoice,
+};
 
 const MODEL: &str = "gemini-2.5-flash";
 
@@ -62,9 +64,9 @@ fn everything_that_can_be_asked_for_in_full() {
         },
         reasoning: Some(ReasoningEffort::Low),
         user: None,
-        cache_prompt: true,
+        cache_prompt: Some(CacheLifetime::FiveMinutes),
         extra: Map::from_iter([
-            ("cachedContent".to_owned(), json!("cachedContents/1")),
+            ("serviceTier".to_owned(), json!("flex")),
             (
                 "generationConfig".to_owned(),
                 json!({"topP": 0.9, "temperature": 0.7}),
@@ -90,7 +92,7 @@ fn everything_that_can_be_asked_for_in_full() {
                 "thinkingConfig": {"includeThoughts": true, "thinkingBudget": 1024},
                 "topP": 0.9
             },
-            "cachedContent": "cachedContents/1"
+            "serviceTier": "flex"
         })
     );
 }

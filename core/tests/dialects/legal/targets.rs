@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 use stepwell_core::dialect::{
-    Endpoint, GenerationSettings, HopIds, HttpRequest, ModelRequest, ReasoningEffort,
-    ResponseFormat, Secret, ToolChoice,
+    CacheLifetime, Endpoint, GenerationSettings, HopIds, HttpRequest, ModelRequest,
+    ReasoningEffort, ResponseFormat, Secret, ToolChoice,
 };
 use stepwell_core::event::{Message, ToolDefinition};
 use stepwell_core::provider;
@@ -42,6 +42,18 @@ pub(crate) fn endpoints(provider: &str) -> Vec<Endpoint> {
     .collect()
 }
 
+/// Servers of Kimi, which reads the ids of calls in its prompt.
+pub(crate) fn kimis() -> Vec<Endpoint> {
+    let provider = provider::find("openai-compatible").expect("a known provider");
+    let base_url = Some("http://localhost/v1");
+    let models = ["kimi-k2-thinking", "accounts/fireworks/models/kimi-k3"];
+    let endpoint = |model| provider.endpoint(None, model, base_url, None);
+    models
+        .into_iter()
+        .map(|model| endpoint(model).expect("complete"))
+        .collect()
+}
+
 /// The tools on offer.
 pub(crate) fn tools() -> Vec<ToolDefinition> {
     let schema = json!({"type": "object", "properties": {"city": {"type": "string"}}});
@@ -57,7 +69,7 @@ pub(crate) fn settings(kind: usize) -> GenerationSettings {
     let mut settings = GenerationSettings::default();
     match kind % 8 {
         1 => settings.reasoning = Some(ReasoningEffort::High),
-        2 => settings.cache_prompt = true,
+        2 => settings.cache_prompt = Some(CacheLifetime::OneHour),
         3 => settings.tool_choice = ToolChoice::Required,
         4 => settings.tool_choice = ToolChoice::Named("clock".to_owned()),
         5 => {

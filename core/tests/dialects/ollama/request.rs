@@ -1,7 +1,7 @@
 use serde_json::{Map, Value, json};
 use stepwell_core::dialect::{
-    Dialect, GenerationSettings, HttpRequest, ModelRequest, ReasoningEffort, ResponseFormat,
-    Secret, ToolChoice,
+    CacheLifetime, Dialect, GenerationSettings, HttpRequest, ModelRequest, ReasoningEffort,
+    ResponseFormat, Secret, ToolChoice,
 };
 use stepwell_core::event::{Message, ToolDefinition};
 use stepwell_core::provider;
@@ -85,7 +85,7 @@ fn everything_that_can_be_asked_for_in_full() {
         },
         reasoning: Some(ReasoningEffort::High),
         user: None,
-        cache_prompt: true,
+        cache_prompt: Some(CacheLifetime::FiveMinutes),
         extra: Map::from_iter([
             ("keep_alive".to_owned(), json!("5m")),
             (

@@ -1,7 +1,7 @@
 use serde_json::{Map, Value, json};
 use stepwell_core::dialect::{
-    Dialect, EffortField, Endpoint, GenerationSettings, HttpRequest, ModelRequest, ReasoningEffort,
-    ReasoningReturn, ResponseFormat, Secret, ToolChoice,
+    CacheLifetime, Dialect, EffortField, Endpoint, GenerationSettings, HttpRequest, ModelRequest,
+    ReasoningEffort, ReasoningReturn, ResponseFormat, Secret, ToolChoice,
 };
 use stepwell_core::event::{Message, ToolDefinition};
 use stepwell_core::provider;
@@ -422,7 +422,7 @@ fn marks_for_the_cache_go_where_the_provider_takes_them() {
     let body = encoded("openrouter", Some("S"), said.clone(), &settings);
     assert_eq!(body["messages"], marked);
 
-    settings.cache_prompt = true;
+    settings.cache_prompt = Some(CacheLifetime::FiveMinutes);
     for (place, text) in [(0, "S"), (4, "E")] {
         marked[place]["content"] = json!([{"type": "text", "text": text, "cache_control": plain}]);
     }

@@ -8,4 +8,5 @@ mod halves;
 mod indices;
 mod limits;
 mod stray;
+mod think_tags;
 mod usage;

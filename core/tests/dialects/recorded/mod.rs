@@ -3,6 +3,7 @@
 //! The recordings lie beside the repository (`../shared`, or where `STEPWELL_SHARED` says), not in it. Without them a
 //! test says that it was skipped; in CI it fails.
 
+mod cached;
 mod outcome;
 
 use crate::stream::Stream;
@@ -51,7 +52,7 @@ const WRONG: [(&str, &str, &str, &str); 1] = [
     ),
 ];
 
-fn fixtures() -> Option<PathBuf> {
+pub(crate) fn fixtures() -> Option<PathBuf> {
     let shared = std::env::var_os("STEPWELL_SHARED").map_or_else(
         || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared"),
         PathBuf::from,

@@ -1,3 +1,4 @@
+use super::super::CacheLifetime;
 use super::super::encoding::is_marked;
 use crate::event::Metadata;
 use serde::{Serialize, Serializer};
@@ -25,6 +26,15 @@ impl Serialize for Mark {
     }
 }
 
+impl From<CacheLifetime> for Mark {
+    fn from(lifetime: CacheLifetime) -> Self {
+        match lifetime {
+            CacheLifetime::FiveMinutes => Self::FiveMinutes,
+            CacheLifetime::OneHour => Self::OneHour,
+        }
+    }
+}
+
 impl Mark {
     /// Returns the mark that the sender attached to a part.
     pub(super) fn of_part(metadata: Option<&Value>) -> Option<Self> {
@@ -46,8 +56,8 @@ impl Mark {
 }
 
 /// Makes the marks of a request legal. `places` are where marks may be, in the order of the request; `wanted` are the
-/// places that get one if there is room for it, the most wanted first.
-pub(super) fn settle(places: &mut [&mut Option<Mark>], wanted: &[usize]) {
+/// places that get `mark` if there is room for it, the most wanted first.
+pub(super) fn settle(places: &mut [&mut Option<Mark>], wanted: &[usize], mark: Mark) {
     let mut count = places.iter().filter(|place| place.is_some()).count();
     // A later mark covers more.
     for place in places.iter_mut().filter(|place| place.is_some()) {
@@ -62,7 +72,7 @@ pub(super) fn settle(places: &mut [&mut Option<Mark>], wanted: &[usize]) {
             && place.is_none()
             && count < MOST_MARKS
         {
-            **place = Some(Mark::FiveMinutes);
+            **place = Some(mark);
             count += 1;
         }
     }
@@ -83,7 +93,7 @@ mod tests {
     fn settled(marks: &[Option<Mark>], wanted: &[usize]) -> Vec<Option<Mark>> {
         let mut marks = marks.to_vec();
         let mut places: Vec<_> = marks.iter_mut().collect();
-        settle(&mut places, wanted);
+        settle(&mut places, wanted, Mark::FiveMinutes);
         marks
     }
 

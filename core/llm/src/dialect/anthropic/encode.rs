@@ -139,7 +139,8 @@ impl<'a> Body<'a> {
                 .flat_map(Block::marks),
         );
         let mut wanted = Vec::new();
-        if self.request.settings.cache_prompt {
+        let lifetime = self.request.settings.cache_prompt;
+        if lifetime.is_some() {
             let ends = [(system, places.len()), (tools, system), (0, tools)];
             wanted.extend(
                 ends.into_iter()
@@ -147,7 +148,8 @@ impl<'a> Body<'a> {
                     .map(|(_, end)| end - 1),
             );
         }
-        cache::settle(&mut places, &wanted);
+        let mark = lifetime.map_or(cache::Mark::FiveMinutes, cache::Mark::from);
+        cache::settle(&mut places, &wanted, mark);
     }
 
     fn has_files(&self) -> bool {

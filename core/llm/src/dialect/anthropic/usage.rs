@@ -2,6 +2,9 @@ use super::super::lenient::count;
 use crate::event::TokenUsage;
 use serde_json::Value;
 
+/// The count of the tokens that were written to the cache for an hour, among all that were written.
+pub(in super::super) const WRITTEN_FOR_AN_HOUR: &str = "cacheWrite1hInputTokens";
+
 /// Updates the usage from a `usage` object. The last value of each count applies.
 pub(super) fn update(usage: &mut Option<TokenUsage>, wire: &Value) {
     let counts = [
@@ -15,6 +18,14 @@ pub(super) fn update(usage: &mut Option<TokenUsage>, wire: &Value) {
         return;
     }
     let usage = usage.get_or_insert_default();
+    // These cost more than those that are kept for five minutes.
+    if let Some(hour) = count(&wire["cache_creation"]["ephemeral_1h_input_tokens"])
+        && (hour > 0 || usage.extra.contains_key(WRITTEN_FOR_AN_HOUR))
+    {
+        usage
+            .extra
+            .insert(WRITTEN_FOR_AN_HOUR.to_owned(), hour.into());
+    }
     let known = [
         &mut usage.input_tokens,
         &mut usage.output_tokens,

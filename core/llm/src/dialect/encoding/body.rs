@@ -42,9 +42,23 @@ pub(in super::super) fn empty_request(
     headers.extend(endpoint.headers.iter().cloned());
     HttpRequest {
         method,
-        url: format!("{}{path}", endpoint.base_url.trim_end_matches('/')),
+        url: append(&endpoint.base_url, path),
         headers,
         body: Vec::new(),
+    }
+}
+
+/// Appends a path, which may have a query, to an address, whose own query stays.
+fn append(base_url: &str, path: &str) -> String {
+    let (before, query) = match base_url.split_once('?') {
+        Some((before, query)) => (before, query),
+        None => (base_url, ""),
+    };
+    let before = before.trim_end_matches('/');
+    match (query, path.contains('?')) {
+        ("", _) => format!("{before}{path}"),
+        (query, false) => format!("{before}{path}?{query}"),
+        (query, true) => format!("{before}{path}&{query}"),
     }
 }
 
@@ -146,5 +160,26 @@ impl<'a, M: SerializeMap> Fields<'a, M> {
             }
         }
         self.map.end()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_query_of_an_address_stays_behind_the_path() {
+        for (base_url, path, url) in [
+            ("https://h/v1/", "/chat", "https://h/v1/chat"),
+            ("https://h/v1?", "/chat", "https://h/v1/chat"),
+            ("https://h/v1/?a=1", "/chat", "https://h/v1/chat?a=1"),
+            (
+                "https://h?a=1",
+                "/m:go?alt=sse",
+                "https://h/m:go?alt=sse&a=1",
+            ),
+        ] {
+            assert_eq!(append(base_url, path), url);
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! Functions that the encoders of several dialects share.
 
 mod body;
+mod cache;
 mod content;
 mod functions;
 mod history;
@@ -8,6 +9,7 @@ mod own_tools;
 mod result;
 
 pub(super) use body::{Fields, empty_request, json_request};
+pub(super) use cache::put_cache;
 pub(super) use content::{as_text, audio_format, data_url, file_name, given_name, is_marked};
 pub(super) use functions::{Call, function_tool};
 pub(super) use history::{Exchange, exchanges};

@@ -41,12 +41,14 @@ impl Serialize for Body<'_> {
         let request = self.0;
         let settings = request.settings;
         let mut fields = Fields::new(serializer.serialize_map(None)?, settings);
+        // The app's cache, by name, has the instructions and the tools already; with both the request is refused.
+        let is_cached = settings.extra.contains_key("cachedContent");
         let system = system(request);
-        if !system.is_empty() {
+        if !system.is_empty() && !is_cached {
             fields.put("systemInstruction", &json!({ "parts": system }))?;
         }
         fields.put("contents", &contents(request))?;
-        if let Some(tools) = tools(request) {
+        if let Some(tools) = tools(request).filter(|_| !is_cached) {
             let declarations: Vec<_> = tools.iter().map(declaration).collect();
             fields.put_tools(&[json!({ "functionDeclarations": declarations })])?;
             fields.put_settings("toolConfig", tool_config(request))?;

@@ -43,7 +43,7 @@ pub(in super::super) fn is_built_in(tool: &Value) -> bool {
 
 /// Returns whether the endpoint is Vertex AI's, which does not tell of the tools that it runs.
 pub(super) fn is_vertex(endpoint: &Endpoint) -> bool {
-    endpoint.base_url.contains("aiplatform.googleapis.com")
+    endpoint.provider == "vertex" || endpoint.base_url.contains("aiplatform.googleapis.com")
 }
 
 /// Returns the amount of thinking. The request asks for the model's thoughts, unless it should have none.

@@ -29,6 +29,7 @@ struct AnswerSpan {
 pub(super) fn pair(history: &mut History<'_>, rules: &Rules<'_>) {
     let (answers, places) = answers(history, rules);
     let mut ids = Ids::new(rules.call_ids);
+    let mut last_answer = None;
     let mut old: Vec<_> = std::mem::take(history).into_iter().map(Some).collect();
     for at in 0..old.len() {
         let Some(mut message) = old[at].take_if(|message| !matches!(**message, Message::Tool(_)))
@@ -42,6 +43,10 @@ pub(super) fn pair(history: &mut History<'_>, rules: &Rules<'_>) {
         if answer.last.is_none_or(|last| last < at) {
             // Reasoning without an answer.
             continue;
+        }
+        if last_answer != places[at] {
+            last_answer = places[at];
+            ids.begin_answer();
         }
         rename(&mut message, &mut ids);
         let is_last = answer.last == Some(at);
@@ -130,11 +135,7 @@ fn answers(history: &History<'_>, rules: &Rules<'_>) -> (Vec<AnswerSpan>, Vec<Op
 /// Gives the message's calls ids that are legal and their own.
 fn rename(message: &mut Cow<'_, Message>, ids: &mut Ids) {
     let new: Vec<_> = match &**message {
-        Message::Assistant(said) => said
-            .tool_calls
-            .iter()
-            .map(|call| ids.take(&call.id))
-            .collect(),
+        Message::Assistant(said) => said.tool_calls.iter().map(|call| ids.take(call)).collect(),
         _ => return,
     };
     if new.iter().all(Option::is_none) {

@@ -1,5 +1,6 @@
-use super::rules::{CallIds, Charset, ToolNames};
+use super::rules::{CallIds, Charset, IdForm, ToolNames};
 use crate::ToolCallId;
+use crate::event::ToolCall;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,6 +10,10 @@ pub(super) struct Ids {
     taken: BTreeSet<String>,
     /// The next salt for each id that was taken: the ids that lower salts give are taken too.
     salts: BTreeMap<String, u64>,
+    /// The number of calls so far.
+    count: usize,
+    /// The ids of the answer's calls.
+    answer: BTreeSet<String>,
 }
 
 impl Ids {
@@ -17,12 +22,46 @@ impl Ids {
             rules,
             taken: BTreeSet::new(),
             salts: BTreeMap::new(),
+            count: 0,
+            answer: BTreeSet::new(),
         }
+    }
+
+    /// The next call belongs to another answer than the one before.
+    pub(super) fn begin_answer(&mut self) {
+        self.answer.clear();
     }
 
     /// The id for the next call: its own, if it is legal and free; else one made from it. It depends on nothing but
     /// this call and those before, so that what was sent once is sent the same again.
-    pub(super) fn take(&mut self, id: &ToolCallId) -> Option<ToolCallId> {
+    pub(super) fn take(&mut self, call: &ToolCall) -> Option<ToolCallId> {
+        match self.rules.form {
+            IdForm::Opaque => self.take_opaque(&call.id),
+            IdForm::Kimi { takes_short } => self.take_kimi(call, takes_short),
+        }
+    }
+
+    /// An id that the model wrote may be free only in its own answer; one that is made here is free in all.
+    fn take_kimi(&mut self, call: &ToolCall, takes_short: bool) -> Option<ToolCallId> {
+        let mut index = self.count;
+        self.count += 1;
+        let name = &*call.function.name;
+        let is_own = is_kimis(&call.id, name, takes_short) && self.is_legal(&call.id);
+        if is_own && self.answer.insert(call.id.to_string()) {
+            self.taken.insert(call.id.to_string());
+            return None;
+        }
+        loop {
+            let made = format!("functions.{name}:{index}");
+            index += 1;
+            if self.taken.insert(made.clone()) {
+                self.answer.insert(made.clone());
+                return Some(made.into());
+            }
+        }
+    }
+
+    fn take_opaque(&mut self, id: &ToolCallId) -> Option<ToolCallId> {
         if self.is_legal(id) && self.taken.insert(id.to_string()) {
             return None;
         }
@@ -42,6 +81,7 @@ impl Ids {
             least,
             most,
             charset,
+            form: _,
         } = self.rules;
         (least.max(1)..=most).contains(&id.chars().count()) && id.chars().all(|c| charset.has(c))
     }
@@ -70,8 +110,21 @@ impl Ids {
     }
 }
 
+/// Returns whether Kimi can have written the id for a call of this function.
+fn is_kimis(id: &str, name: &str, takes_short: bool) -> bool {
+    let named = match id.strip_prefix("functions.") {
+        Some(rest) => rest,
+        None if takes_short => id,
+        None => return false,
+    };
+    let index = named
+        .strip_prefix(name)
+        .and_then(|rest| rest.strip_prefix(':'));
+    index.is_some_and(|index| !index.is_empty() && index.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
 /// FNV-1a of 64 bits: the same everywhere and for ever.
-fn fnv(salt: u64, bytes: &[u8]) -> u64 {
+pub(in super::super) fn fnv(salt: u64, bytes: &[u8]) -> u64 {
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
     for byte in salt.to_le_bytes().iter().chain(bytes) {
         hash = (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
@@ -121,11 +174,12 @@ mod tests {
             least: 9,
             most: 9,
             charset: Charset::Alphanumeric,
+            form: IdForm::Opaque,
         });
-        assert_eq!(ids.take(&"abcDEF123".into()), None);
-        let again = ids.take(&"abcDEF123".into()).expect("a new one");
-        let long = ids.take(&"call_abcdefgh".into()).expect("a new one");
-        let empty = ids.take(&"".into()).expect("a new one");
+        assert_eq!(ids.take_opaque(&"abcDEF123".into()), None);
+        let again = ids.take_opaque(&"abcDEF123".into()).expect("a new one");
+        let long = ids.take_opaque(&"call_abcdefgh".into()).expect("a new one");
+        let empty = ids.take_opaque(&"".into()).expect("a new one");
         for made in [&again, &long, &empty] {
             assert_eq!(made.len(), 9, "{made}");
             assert!(made.chars().all(|c| c.is_ascii_alphanumeric()), "{made}");
@@ -135,7 +189,7 @@ mod tests {
         assert_eq!(
             long,
             Ids::new(ids.rules)
-                .take(&"call_abcdefgh".into())
+                .take_opaque(&"call_abcdefgh".into())
                 .expect("a new one")
         );
     }
@@ -146,12 +200,31 @@ mod tests {
             least: 1,
             most: 40,
             charset: Charset::Any,
+            form: IdForm::Opaque,
         });
         let id = ToolCallId::from("call_0");
         let all: BTreeSet<_> = (0..1000)
-            .map(|_| ids.take(&id).unwrap_or_else(|| id.clone()))
+            .map(|_| ids.take_opaque(&id).unwrap_or_else(|| id.clone()))
             .collect();
         assert_eq!(all.len(), 1000);
+    }
+
+    #[test]
+    fn kimis_ids_name_the_function_and_count() {
+        for (id, takes_short, is_own) in [
+            ("functions.look:0", false, true),
+            ("functions.look:12", true, true),
+            ("look:0", true, true),
+            ("look:0", false, false),
+            ("functions.look:", true, false),
+            ("functions.look:x", true, false),
+            ("functions.see:0", true, false),
+            ("functionslook0", true, false),
+            ("call_1", true, false),
+            ("", true, false),
+        ] {
+            assert_eq!(is_kimis(id, "look", takes_short), is_own, "{id}");
+        }
     }
 
     #[test]

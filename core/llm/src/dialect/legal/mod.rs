@@ -10,7 +10,8 @@
 //!   moves there; a missing one is created, as an error that says so; of two the first counts; one without a call is
 //!   dropped;
 //! - the ids of calls are unique, and have the provider's charset and length. Any other id is rewritten on both sides,
-//!   from the id alone, so that the same history gives the same request; so are the names of tools;
+//!   from the id alone, so that the same history gives the same request; so are the names of tools. Kimi's ids name
+//!   their function, and stay as the model wrote them, whichever earlier answer has the same;
 //! - blank text is dropped if the provider refuses it, and with it a message that has nothing else. A user's message is
 //!   kept, with a text that says that it was empty;
 //! - reasoning without an answer is dropped: its answer was cut off;
@@ -36,9 +37,10 @@ mod signature;
 mod turns;
 
 // For the checks of `stepwell-core`. They are hidden because they may change in any release.
+pub(super) use ids::fnv;
 #[doc(hidden)]
 pub use media::{garbled, taken, untaken};
-pub use rules::{CallIds, Charset, Rules, ToolNames};
+pub use rules::{CallIds, Charset, IdForm, Rules, ToolNames};
 
 use super::{HttpRequest, ModelRequest, Offer};
 use crate::event::Message;

@@ -36,7 +36,7 @@ pub struct Rules<'a> {
     pub answers_results: bool,
 }
 
-/// The form of call ids. They must be unique and not empty.
+/// The form of call ids. They must be unique and not empty, but see [`IdForm::Kimi`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CallIds {
@@ -46,6 +46,24 @@ pub struct CallIds {
     pub most: usize,
     /// The allowed characters.
     pub charset: Charset,
+    /// What an id says.
+    pub form: IdForm,
+}
+
+/// What call ids say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+pub enum IdForm {
+    /// Nothing.
+    Opaque,
+    /// The function, and which call it is: `functions.NAME:INDEX`. Kimi writes these ids itself and reads them in its
+    /// prompt; ids of another form lead it to write its calls as text. Its own ids are sent back as they came, even if
+    /// an earlier answer has the same: many servers count the calls of each answer from 0. Ids of another form are
+    /// replaced, counted over the conversation.
+    Kimi {
+        /// The model also writes ids without `functions.`, as those after K2 do.
+        takes_short: bool,
+    },
 }
 
 /// The characters that are allowed in ids and names.
@@ -95,12 +113,27 @@ const FREE: CallIds = CallIds {
     least: 1,
     most: 256,
     charset: Charset::Any,
+    form: IdForm::Opaque,
 };
 
 const WORDS: ToolNames = ToolNames {
     most: 64,
     charset: Charset::Word,
 };
+
+/// Returns the form of the call ids of an open model.
+///
+/// Sources: <https://huggingface.co/moonshotai/Kimi-K2-Instruct-0905/blob/main/docs/tool_call_guidance.md>, "FAQ"; for
+/// the models after K2 <https://github.com/fw-ai/fireconnect/issues/16>.
+fn id_form(model: &str) -> IdForm {
+    let model = model.to_ascii_lowercase();
+    match model.find("kimi") {
+        Some(at) => IdForm::Kimi {
+            takes_short: !model[at..].contains("k2"),
+        },
+        None => IdForm::Opaque,
+    }
+}
 
 /// Returns whether the endpoint is OpenAI's own, not another server under its name: its models are shown what they
 /// wrote as it was.
@@ -139,15 +172,18 @@ impl<'a> Rules<'a> {
                 ..free
             },
             Dialect::OpenAiChat => Self {
-                call_ids: CallIds {
-                    // The servers of open models have ids of their own, such as `functions.NAME:0`. OpenRouter passes
-                    // on the ids of the provider behind it, and the model's reasoning refers to its calls by them.
-                    most: match endpoint.provider.as_str() {
-                        "groq" | "together" | "fireworks" | "nvidia" | "ollama" => FREE.most,
-                        "openrouter" if !endpoint.model.starts_with("openai/") => FREE.most,
-                        _ => 40,
+                call_ids: match id_form(&endpoint.model) {
+                    IdForm::Opaque => CallIds {
+                        // The servers of open models have ids of their own, such as `functions.NAME:0`. OpenRouter passes
+                        // on the ids of the provider behind it, and the model's reasoning refers to its calls by them.
+                        most: match endpoint.provider.as_str() {
+                            "groq" | "together" | "fireworks" | "nvidia" | "ollama" => FREE.most,
+                            "openrouter" if !endpoint.model.starts_with("openai/") => FREE.most,
+                            _ => 40,
+                        },
+                        ..FREE
                     },
-                    ..FREE
+                    form => CallIds { form, ..FREE },
                 },
                 arguments_are_objects: !is_openais_own(endpoint),
                 ..free
@@ -189,6 +225,7 @@ impl<'a> Rules<'a> {
                     least: 9,
                     most: 9,
                     charset: Charset::Alphanumeric,
+                    form: IdForm::Opaque,
                 },
                 refuses_blank_text: true,
                 system_first: true,

@@ -1,4 +1,4 @@
-use super::super::encoding::{Fields, function_tool, json_request, tools};
+use super::super::encoding::{Fields, function_tool, json_request, put_cache, tools};
 use super::super::openai_chat::response_format;
 use super::super::{Encode, HttpRequest, ModelRequest, ToolChoice};
 use super::messages;
@@ -78,6 +78,7 @@ impl Serialize for Body<'_> {
         }
         fields.put_some("temperature", settings.temperature)?;
         fields.put_some("max_tokens", settings.max_output_tokens)?;
+        put_cache(&mut fields, request)?;
         fields.end()
     }
 }

@@ -1,17 +1,19 @@
 use super::super::answer::{NO_STOP_REASON, is_zero, no_answer, no_call, whole};
 use super::super::error::StreamError;
+use super::super::inline_thinking::{InlineThinking, Part};
 use super::super::template::{Fit, FrameReader, Templates};
 use super::super::text_digest::{TextDigest, Whole};
 use super::super::{AnswerLimit, DecodeError, HopIds, Sink, made_media};
 use super::audio::Audio;
 use super::calls::Calls;
 use super::chunk::{Chunk, DeltaKind, Piece};
-use super::reasoning::Reasoning;
+use super::reasoning::{Field, Reasoning};
 use crate::MessageId;
 use crate::event::{
     Common, ContentPart, Custom, EventRef, MediaKind, Metadata, RunFinished, RunStarted,
     TextMessageEnd, TextMessageRole, TextMessageStart, TokenUsage, Violation,
 };
+use crate::provider::ThinkTags;
 use crate::wire::Frame;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -51,6 +53,8 @@ pub(crate) struct Decoder {
     /// The content of the message so far, for a server that sends it instead of deltas.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     message: Option<TextDigest>,
+    #[serde(default, skip_serializing_if = "InlineThinking::is_never")]
+    thinking: InlineThinking,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -82,7 +86,16 @@ impl Decoder {
             media: 0,
             audio: Audio::default(),
             message: None,
+            thinking: InlineThinking::default(),
         }
+    }
+
+    pub(in super::super) fn split_thinking(&mut self, tags: ThinkTags) {
+        self.thinking = InlineThinking::new(tags);
+    }
+
+    pub(in super::super) fn think_tags(&self) -> ThinkTags {
+        self.thinking.tags()
     }
 
     /// Reads a frame with a chunk.
@@ -168,6 +181,7 @@ impl Decoder {
         self.reasoning.keep(chunk.reasoning_details);
         for (fragment, &slot) in chunk.fragments.iter().zip(slots) {
             if self.calls.begins(slot, fragment) {
+                self.end_thinking(sink)?;
                 self.reasoning.close(&self.ids, sink)?;
                 self.end_text(None, sink)?;
             }
@@ -195,6 +209,7 @@ impl Decoder {
             })
             .collect();
         let has_said = self.text_open
+            || self.thinking.holds_any()
             || self.media > 0
             || !self.calls.is_empty()
             || !self.refusal.is_empty()
@@ -227,7 +242,7 @@ impl Decoder {
     fn piece(&mut self, piece: &Piece<'_>, sink: &mut dyn Sink) -> Result<(), Violation> {
         match piece {
             Piece::Content(text) => self.content(text, sink),
-            Piece::Reasoning(field, text) => self.reasoning.delta(&self.ids, *field, text, sink),
+            Piece::Reasoning(field, text) => self.reasoning_field(*field, text, sink),
             Piece::Refusal(text) => {
                 self.refusal.push_str(text);
                 custom("refusal", Value::from(&**text), sink)
@@ -254,9 +269,58 @@ impl Decoder {
         made_media::show(id, part, sink)
     }
 
-    /// Emits a delta of text, which is not empty.
+    /// Emits a delta of reasoning that has a field of its own, so that tags in the text are text.
+    #[inline]
+    fn reasoning_field(
+        &mut self,
+        field: Field,
+        delta: &str,
+        sink: &mut dyn Sink,
+    ) -> Result<(), Violation> {
+        if self.thinking.is_splitting() && !delta.is_empty() {
+            self.end_thinking(sink)?;
+        }
+        self.reasoning.delta(&self.ids, field, delta, sink)
+    }
+
+    /// Emits a delta of the answer's content, which is not empty.
     #[inline]
     fn content(&mut self, delta: &str, sink: &mut dyn Sink) -> Result<(), Violation> {
+        if self.thinking.is_splitting() {
+            return self.split(sink, |thinking, emit| thinking.split(delta, emit));
+        }
+        self.text(delta, sink)
+    }
+
+    /// Ends the thinking that is part of the text: what is held is emitted, and the rest of the answer is text.
+    fn end_thinking(&mut self, sink: &mut dyn Sink) -> Result<(), Violation> {
+        match self.thinking.is_splitting() {
+            true => self.split(sink, |thinking, emit| thinking.end(emit)),
+            false => Ok(()),
+        }
+    }
+
+    /// Emits the parts that `work` separates.
+    fn split(
+        &mut self,
+        sink: &mut dyn Sink,
+        work: impl FnOnce(
+            &mut InlineThinking,
+            &mut dyn FnMut(Part<'_>) -> Result<(), Violation>,
+        ) -> Result<(), Violation>,
+    ) -> Result<(), Violation> {
+        let mut thinking = std::mem::take(&mut self.thinking);
+        let split = work(&mut thinking, &mut |part| match part {
+            Part::Text(text) => self.text(text, sink),
+            Part::Thinking(text) => self.reasoning.delta(&self.ids, Field::Content, text, sink),
+        });
+        self.thinking = thinking;
+        split
+    }
+
+    /// Emits a delta of text, which is not empty.
+    #[inline]
+    fn text(&mut self, delta: &str, sink: &mut dyn Sink) -> Result<(), Violation> {
         if self.reasoning.is_pending() {
             self.reasoning.close(&self.ids, sink)?;
         }
@@ -327,6 +391,7 @@ impl Decoder {
 
     /// The stream says that it is over: so is the answer, unless a call was cut off.
     fn done(&mut self, sink: &mut dyn Sink) -> Result<(), DecodeError> {
+        self.end_thinking(sink)?;
         if self.stop_reason.is_none() {
             if !self.calls.are_whole(sink) {
                 sink.warning("the stream ends within a tool call");
@@ -349,6 +414,7 @@ impl Decoder {
 
     fn finish(&mut self, sink: &mut dyn Sink) -> Result<(), DecodeError> {
         self.start(sink)?;
+        self.end_thinking(sink)?;
         self.reasoning.close(&self.ids, sink)?;
         self.end_answer(sink)?;
         if !self.audio.is_empty() {
@@ -422,6 +488,7 @@ impl FrameReader for Decoder {
     }
 
     fn fail(&mut self, error: StreamError, sink: &mut dyn Sink) -> Result<(), DecodeError> {
+        self.end_thinking(sink)?;
         self.phase = Phase::Over;
         let usage = self.token_usage();
         let failed = error.into_event(usage, self.stop_reason.as_deref());
@@ -435,9 +502,7 @@ impl FrameReader for Decoder {
     fn piece(&mut self, fit: Fit<'_, DeltaKind>, sink: &mut dyn Sink) -> Result<bool, DecodeError> {
         match *fit.kind {
             DeltaKind::Content => self.content(fit.text, sink)?,
-            DeltaKind::Reasoning(field) => {
-                self.reasoning.delta(&self.ids, field, fit.text, sink)?;
-            }
+            DeltaKind::Reasoning(field) => self.reasoning_field(field, fit.text, sink)?,
             DeltaKind::Arguments(index) => match self.calls.begun(index) {
                 Some(slot) => self.calls.arguments(slot, fit.text, sink)?,
                 None => return Ok(false),
@@ -481,6 +546,9 @@ impl FrameReader for Decoder {
     fn end(&mut self, sink: &mut dyn Sink) -> Result<(), DecodeError> {
         if self.phase == Phase::Running && self.stop_reason.is_some() {
             return self.finish(sink);
+        }
+        if self.phase == Phase::Running {
+            self.end_thinking(sink)?;
         }
         Ok(())
     }

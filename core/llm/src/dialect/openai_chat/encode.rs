@@ -1,4 +1,4 @@
-use super::super::encoding::{Fields, function_tool, json_request, tools};
+use super::super::encoding::{Fields, function_tool, json_request, put_cache, tools};
 use super::super::{Encode, HttpRequest, ModelRequest, ResponseFormat, ToolChoice};
 use super::{messages, parts};
 use crate::event::{ContentPart, ToolMessage};
@@ -83,6 +83,7 @@ impl Serialize for Body<'_> {
             fields.put(name, &limit)?;
         }
         fields.put_user(quirks.user)?;
+        put_cache(&mut fields, request)?;
         fields.end()
     }
 }

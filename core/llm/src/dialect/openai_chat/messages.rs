@@ -2,7 +2,7 @@
 
 use super::super::encoding::{Call, result_text};
 use super::super::{ModelRequest, sealed};
-use super::parts::{MarkedPart, Part, message_mark, plain_mark};
+use super::parts::{MarkedPart, Part, message_mark, prompt_mark};
 use crate::event::{AssistantMessage, Message, MessageContent, ReasoningMessage, ToolCall};
 use crate::provider::{Dialect, Endpoint, Quirks, ReasoningReturn};
 use serde::Serialize;
@@ -61,12 +61,13 @@ pub(super) struct Assistant<'a> {
 pub(super) fn encode<'a>(request: &ModelRequest<'a>) -> Vec<ChatMessage<'a>> {
     let endpoint = request.endpoint;
     let quirks = endpoint.quirks;
-    let marks_prompt = quirks.cache_marks && request.settings.cache_prompt;
+    let lifetime = request.settings.cache_prompt;
+    let mark = lifetime.filter(|_| quirks.cache_marks).map(prompt_mark);
     let mut encoded = Vec::with_capacity(request.messages.len() + 1);
     if let Some(text) = request.instructions.filter(|text| !text.is_empty()) {
         let mut said = TextMessage::text(text, None);
-        if marks_prompt {
-            said.content.mark(plain_mark());
+        if let Some(mark) = &mark {
+            said.content.mark(mark.clone());
         }
         encoded.push(ChatMessage::System(said));
     }
@@ -83,8 +84,8 @@ pub(super) fn encode<'a>(request: &ModelRequest<'a>) -> Vec<ChatMessage<'a>> {
         }
     }
     assistant.put(endpoint, &mut encoded);
-    if marks_prompt && let Some(last) = encoded.last_mut() {
-        last.mark(plain_mark());
+    if let (Some(mark), Some(last)) = (mark, encoded.last_mut()) {
+        last.mark(mark);
     }
     encoded
 }

@@ -1,5 +1,6 @@
 //! Attachments of users, in the form of Chat Completions.
 
+use super::super::CacheLifetime;
 use super::super::encoding::{as_text, audio_format, data_url, file_name, is_marked};
 use crate::event::{ContentPart, MediaPart, Metadata, Source};
 use serde::Serialize;
@@ -22,7 +23,7 @@ fn mark(mark: &Value) -> Option<Value> {
     match mark {
         Value::Null | Value::Bool(false) => None,
         Value::Object(mark) => Some(Value::Object(mark.clone())),
-        _ => Some(plain_mark()),
+        _ => Some(prompt_mark(CacheLifetime::FiveMinutes)),
     }
 }
 
@@ -31,9 +32,12 @@ pub(super) fn message_mark(metadata: Option<&Metadata>) -> Option<Value> {
     mark(metadata?.get("cacheControl")?)
 }
 
-/// The mark that makes the provider keep the prompt for its default time.
-pub(super) fn plain_mark() -> Value {
-    json!({"type": "ephemeral"})
+/// The mark that makes the provider keep the prompt for this time.
+pub(super) fn prompt_mark(lifetime: CacheLifetime) -> Value {
+    match lifetime {
+        CacheLifetime::FiveMinutes => json!({"type": "ephemeral"}),
+        CacheLifetime::OneHour => json!({"type": "ephemeral", "ttl": "1h"}),
+    }
 }
 
 impl<'a> MarkedPart<'a> {

@@ -10,11 +10,15 @@ pub(super) fn read(usage: &Value) -> Option<TokenUsage> {
         output_tokens: count(&usage["completion_tokens"]),
         total_tokens: count(&usage["total_tokens"]),
         reasoning_tokens: count(&usage["completion_tokens_details"]["reasoning_tokens"]),
-        // The second is DeepSeek's, the third Moonshot's.
+        // The second is DeepSeek's, the third Moonshot's and Together's, the last that of gateways to Anthropic, whose
+        // `prompt_tokens` have these tokens too.
         cached_input_tokens: count(&prompt["cached_tokens"])
             .or_else(|| count(&usage["prompt_cache_hit_tokens"]))
-            .or_else(|| count(&usage["cached_tokens"])),
-        cache_write_input_tokens: count(&prompt["cache_write_tokens"]),
+            .or_else(|| count(&usage["cached_tokens"]))
+            .or_else(|| count(&usage["cache_read_input_tokens"])),
+        cache_write_input_tokens: count(&prompt["cache_write_tokens"])
+            .or_else(|| count(&prompt["cache_creation_tokens"]))
+            .or_else(|| count(&usage["cache_creation_input_tokens"])),
         // OpenRouter's.
         cost: dollars(&usage["cost"]),
         ..TokenUsage::default()
@@ -59,6 +63,37 @@ mod tests {
             Value::Object(read.extra),
             json!({"audioInputTokens": 3, "acceptedPredictionTokens": 4})
         );
+    }
+
+    #[test]
+    fn each_servers_counts_of_its_cache_are_read() {
+        for (usage, cached, written) in [
+            (
+                json!({"prompt_tokens_details": {"cached_tokens": 5, "cache_write_tokens": 7}}),
+                5,
+                Some(7),
+            ),
+            (
+                json!({"prompt_cache_hit_tokens": 5, "prompt_cache_miss_tokens": 2}),
+                5,
+                None,
+            ),
+            (json!({"cached_tokens": 5}), 5, None),
+            (
+                json!({"cache_read_input_tokens": 5, "cache_creation_input_tokens": 7}),
+                5,
+                Some(7),
+            ),
+            (
+                json!({"prompt_tokens_details": {"cached_tokens": 5, "cache_creation_tokens": 7}}),
+                5,
+                Some(7),
+            ),
+        ] {
+            let read = read(&usage).expect("it counts");
+            assert_eq!(read.cached_input_tokens, Some(cached), "{usage}");
+            assert_eq!(read.cache_write_input_tokens, written, "{usage}");
+        }
     }
 
     #[test]

@@ -1,4 +1,4 @@
-use super::super::encoding::{Fields, json_request, parameters, tools};
+use super::super::encoding::{Fields, json_request, parameters, put_cache, tools};
 use super::super::{Encode, HttpRequest, ModelRequest, ResponseFormat, StoredRequest, ToolChoice};
 use super::input;
 use super::parts::Part;
@@ -81,6 +81,7 @@ impl Serialize for Body<'_> {
         }
         fields.put_some("max_output_tokens", settings.max_output_tokens)?;
         fields.put_user(request.endpoint.quirks.user)?;
+        put_cache(&mut fields, request)?;
         fields.end()
     }
 }

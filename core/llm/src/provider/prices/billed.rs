@@ -3,6 +3,7 @@
 use super::super::dialect::Dialect;
 use crate::Usd;
 use crate::event::TokenUsage;
+use serde_json::Value;
 
 /// The tokens that are billed, each in one place.
 pub(super) struct Billed {
@@ -10,6 +11,8 @@ pub(super) struct Billed {
     input: u64,
     cached: u64,
     written: u64,
+    /// Into a cache that keeps them for an hour.
+    written_for_an_hour: u64,
     /// Of the answer, with those of reasoning.
     output: u64,
 }
@@ -23,10 +26,15 @@ impl Dialect {
         let count = |count: Option<u64>| count.unwrap_or(0);
         let (mut input, mut output) = (count(usage.input_tokens), count(usage.output_tokens));
         let cached = count(usage.cached_input_tokens);
-        let written = count(usage.cache_write_input_tokens);
+        let mut written = count(usage.cache_write_input_tokens);
+        let mut written_for_an_hour = 0;
         match self {
             // Cached tokens are not included in the other tokens of the request.
-            Self::Anthropic => {}
+            Self::Anthropic => {
+                let hour = usage.extra.get("cacheWrite1hInputTokens");
+                written_for_an_hour = hour.and_then(Value::as_u64).unwrap_or(0).min(written);
+                written -= written_for_an_hour;
+            }
             _ => input = input.saturating_sub(cached.saturating_add(written)),
         }
         match self {
@@ -44,6 +52,7 @@ impl Dialect {
             input,
             cached,
             written,
+            written_for_an_hour,
             output,
         })
     }
@@ -79,14 +88,21 @@ impl Billed {
     /// The tokens of the request.
     pub(super) fn request(&self) -> u64 {
         let cached = self.cached.saturating_add(self.written);
-        self.input.saturating_add(cached)
+        let all = self.input.saturating_add(cached);
+        all.saturating_add(self.written_for_an_hour)
     }
 
     /// Returns what they cost at these prices for a million, in the order of the fields: rounded once, to the nearest
     /// billionth of a dollar.
-    pub(super) fn cost(&self, prices: [Usd; 4]) -> Usd {
+    pub(super) fn cost(&self, prices: [Usd; 5]) -> Usd {
         const MILLION: u128 = 1_000_000;
-        let tokens = [self.input, self.cached, self.written, self.output];
+        let tokens = [
+            self.input,
+            self.cached,
+            self.written,
+            self.written_for_an_hour,
+            self.output,
+        ];
         let parts = tokens.into_iter().zip(prices);
         let sum = parts.fold(0_u128, |sum, (tokens, price)| {
             sum.saturating_add(u128::from(tokens) * u128::from(price.nanos()))

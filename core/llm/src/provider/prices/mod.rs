@@ -122,6 +122,17 @@ fn is_version_of(name: &str, model: &str) -> bool {
     is_apart && parts.enumerate().all(is_version)
 }
 
+/// Returns the price of tokens that are written to a cache for an hour, given that of a cache for five minutes: Anthropic
+/// takes twice the price of the others.
+///
+/// Source: <https://platform.claude.com/docs/en/about-claude/pricing>.
+fn for_an_hour(input: Usd, written: Option<Usd>) -> Usd {
+    match written {
+        Some(_) => Usd::from_nanos(input.nanos().saturating_mul(2)),
+        None => input,
+    }
+}
+
 /// The model's name; what a million tokens cost of the request, from a cache, into a cache and of the answer, in
 /// millionths of a dollar; and from how many tokens on they cost what instead.
 type Row = (&'static str, [u32; 4], Option<(u32, [u32; 4])>);
@@ -169,6 +180,7 @@ impl ModelPrice {
             self.input,
             self.cached_input.unwrap_or(self.input),
             self.cache_write_input.unwrap_or(self.input),
+            for_an_hour(self.input, self.cache_write_input),
             self.output,
         ];
         let long = self
@@ -179,6 +191,7 @@ impl ModelPrice {
                 long.input,
                 long.cached_input.unwrap_or(long.input),
                 long.cache_write_input.unwrap_or(long.input),
+                for_an_hour(long.input, long.cache_write_input),
                 long.output,
             ]
         });

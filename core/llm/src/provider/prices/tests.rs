@@ -26,6 +26,22 @@ fn endpoint(provider: &str, model: &str) -> Endpoint {
 }
 
 #[test]
+fn what_anthropic_keeps_for_an_hour_costs_twice_as_much() {
+    let claude = endpoint("anthropic", "claude-sonnet-4-5");
+    let mut usage = usage(0, 0, 100_000, 0, 0);
+    assert_eq!(claude.cost(&usage), Some(usd("0.375")));
+    let mut for_an_hour = |count: u64| {
+        let name = "cacheWrite1hInputTokens".to_owned();
+        usage.extra.insert(name, count.into());
+        claude.cost(&usage)
+    };
+    assert_eq!(for_an_hour(100_000), Some(usd("0.6")));
+    assert_eq!(for_an_hour(40_000), Some(usd("0.465")));
+    // No more than were written.
+    assert_eq!(for_an_hour(900_000), Some(usd("0.6")));
+}
+
+#[test]
 fn a_model_has_the_price_of_its_versions_and_of_no_other() {
     let input = |provider, model| model_price(provider, model).map(|price| price.input);
     for (provider, model, price) in [

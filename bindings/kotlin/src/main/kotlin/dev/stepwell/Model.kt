@@ -174,6 +174,33 @@ public class Model @JvmOverloads constructor(
             headers: Map<String, String> = emptyMap(),
         ): Model = Model("ollama", name, apiKey, baseUrl, api, headers)
 
+        /**
+         * A deployment of a resource of Azure OpenAI. [baseUrl] is the resource, by default that of the environment variable
+         * `AZURE_OPENAI_ENDPOINT`, in the version of `OPENAI_API_VERSION` if that is set. The key may be a token of Entra ID.
+         */
+        @JvmStatic
+        @JvmOverloads
+        public fun azure(
+            name: String,
+            apiKey: String? = null,
+            baseUrl: String? = null,
+            api: String? = null,
+            headers: Map<String, String> = emptyMap(),
+        ): Model = Model("azure", name, apiKey, baseUrl, api, headers)
+
+        /**
+         * One of the models of Google's Vertex AI. [baseUrl] is `projects/PROJECT/locations/LOCATION`, by default of the
+         * environment variables `GOOGLE_CLOUD_PROJECT` and `GOOGLE_CLOUD_LOCATION`. The key is an OAuth token.
+         */
+        @JvmStatic
+        @JvmOverloads
+        public fun vertex(
+            name: String,
+            apiKey: String? = null,
+            baseUrl: String? = null,
+            headers: Map<String, String> = emptyMap(),
+        ): Model = Model("vertex", name, apiKey, baseUrl, null, headers)
+
         /** A model of a server that speaks OpenAI's format: vLLM, llama.cpp, LM Studio and many others. */
         @JvmStatic
         @JvmOverloads
