@@ -10,12 +10,16 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use stepwell_core::event::{AssistantMessage, Message, ToolCall, ToolMessage};
 use stepwell_core::run::{
-    CompactionPolicy, CompactionWay, Effect, EffectId, Input, Output, RunConfig, RunMachine, Start,
-    SummaryPolicy,
+    CompactionPolicy, CompactionWay, ContextPolicy, Effect, EffectId, Input, Output, RunConfig,
+    RunMachine, Start, SummaryPolicy,
 };
 use stepwell_core::transcript::Transcript;
 use stepwell_core::{Timestamp, provider};
-use support::harness::{Asked, GROWTH_BAR, Way, in_turns, introduce, verdict};
+use support::harness::{Asked, Way, in_turns, introduce, verdict};
+
+/// The most that four times the messages may take, as a multiple of the time. The work is linear, but the larger history does
+/// not fit the processor's caches.
+const GROWTH_BAR: f64 = 6.0;
 
 fn main() {
     let asked = Asked::with(25);
@@ -71,6 +75,7 @@ fn config(ways: &[CompactionWay], history: &Transcript) -> Arc<RunConfig> {
     let endpoint = openai.endpoint(None, "m", Some("http://localhost/v1"), None);
     let mut config = RunConfig::new(endpoint.expect("nothing is missing"));
     config.context_guard.window = Some(history.messages().len() as u64 * 40);
+    config.context_guard.at_limit = ContextPolicy::Send;
     config.compaction = CompactionPolicy {
         at: 0.5,
         ways: ways.to_vec(),
