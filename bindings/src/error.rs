@@ -318,7 +318,7 @@ impl From<EndpointError> for StepwellError {
                 "set `base_url` (`baseUrl`) to the server's whole address, such as `https://example.org/v1`"
             }
             EndpointError::BadProject { .. } => {
-                "set `baseUrl` to the project and its location, or to an address"
+                "set `base_url` (`baseUrl`) to the project and its location, or to a whole address"
             }
             EndpointError::NoModel { .. } => "set `model`",
             EndpointError::NoKey { .. } => "set `key`; Stepwell reads no environment by itself",
