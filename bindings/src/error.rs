@@ -319,7 +319,7 @@ impl From<EndpointError> for StepwellError {
             }
             EndpointError::NoBackground { .. } => "leave the background out for this model",
             EndpointError::BadProject { .. } => {
-                "set `baseUrl` to the project and its location, or to an address"
+                "set `base_url` (`baseUrl`) to the project and its location, or to a whole address"
             }
             EndpointError::NoModel { .. } => "set `model`",
             EndpointError::NoKey { .. } => "set `key`; Stepwell reads no environment by itself",

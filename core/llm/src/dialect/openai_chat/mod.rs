@@ -5,8 +5,9 @@
 //! The mapping of a stream to events:
 //! - all text of choice 0 is one assistant message, and the hop's calls belong to it. Text after a call continues the
 //!   same message;
-//! - each stretch of reasoning is a reasoning message, also if the server sends it between tags in the text. OpenRouter's `reasoning_details` are kept as that message's
-//!   encrypted value: the list for the next request, with the fragments of one text joined;
+//! - each stretch of reasoning is a reasoning message, also if the server sends it between tags in the text.
+//!   OpenRouter's `reasoning_details` are kept as that message's encrypted value: the list for the next request, with
+//!   the fragments of one text joined;
 //! - a refusal is a `CUSTOM` event named `refusal` for each delta. Its complete text is in the metadata of the message,
 //!   as `refusal`, and so is sent back with the next request;
 //! - audio that the model makes is a WAV file, an activity of the type `media`, once it is complete; its transcript is
