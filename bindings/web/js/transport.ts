@@ -8,7 +8,7 @@ import { words } from "./error.js";
 const ERROR_BODY = 64 * 1024;
 
 const NOT_FOLLOWED =
-  '{"error":{"message":"the server redirects to another address, and the request is not sent there; if that address is right, make it the base URL"}}';
+  '{"error":{"message":"the server redirects to another address; if that is right, make it the base URL"}}';
 
 type Take = (input: (machine: RunMachine) => Outputs) => void;
 

@@ -546,11 +546,6 @@ export class Turn<T = string> implements AsyncIterable<Update> {
   #carryOutEffect(machine: RunMachine, effect: Effect): void {
     const { id } = effect;
     if (effect.type === "closeStream" || effect.type === "cancelTool") return this.#stopWork(id);
-    if (effect.type === "cancelAnswer") {
-      // It outlives the turn, and how it ends changes nothing.
-      const { url, method, headers } = effect.request;
-      return void this.host.setup.fetch(url, { method, headers, redirect: "manual" }).catch(() => {});
-    }
     if (effect.type === "askApproval") this.#effects.set(effect.invocation.toolCallId, id);
     if (effect.type === "askUser") this.#effects.set(`${effect.invocation.toolCallId}/${id.split(":")[3]}`, id);
     if (effect.type === "answerTool") {
@@ -560,6 +555,8 @@ export class Turn<T = string> implements AsyncIterable<Update> {
     }
     const { setup } = this.host;
     const controller = new AbortController();
+    // It outlives the turn, and how it ends changes nothing.
+    if (effect.type === "cancelAnswer") return void stream(setup.fetch, id, effect.request, controller.signal, setup.clock.now, () => {});
     this.#work.set(id, controller);
     const { signal } = controller;
     const messages = effect.type === "trimContext" ? sized(machine, effect.messages) : [];
