@@ -63,7 +63,7 @@ fn config(dice: &mut Dice) -> RunConfig {
         Tool::new("look", "Looks.").idempotent(),
         Tool::new("ask", "Asks.").requires_approval(),
     ] {
-        config.tools = config.tools.register(tool).unwrap();
+        config.tools = config.tools.register(tool).expect("a sound tool");
     }
     config.durability = Durability::Blocks { attempts: 2 };
     config.limits.max_tool_rounds = 3;

@@ -396,6 +396,21 @@ pub fn small() -> Vec<Bounds> {
             },
         ),
         Bounds::new(
+            "chat, a summary before the request, another network",
+            Dialect::OpenAiChat,
+            |bounds, config| {
+                bounds.calls = 1;
+                bounds.device = 1;
+                bounds.history = true;
+                bounds.failures = false;
+                config.durability = Durability::None;
+                config.device.network_change = NetworkChangePolicy::Reopen;
+                config.context_guard.window = Some(250);
+                let summary = CompactionWay::Summary(Default::default());
+                config.compaction = CompactionPolicy::with(summary);
+            },
+        ),
+        Bounds::new(
             "chat, one tool at a time, one crash",
             Dialect::OpenAiChat,
             |bounds, config| {
