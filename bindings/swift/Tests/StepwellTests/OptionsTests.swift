@@ -31,7 +31,7 @@ func turnOptions() async throws {
     let requests = try await mock.requests()
     #expect(requests.map(\.system) == ["Be brief.", "Be brief.", "Be kind."])
     #expect(requests.map(\.body.user) == ["user-7", "user-7", nil])
-    #expect(requests[1].body.messages.last?.content == "of the turn")
+    #expect(requests[1].body.messages?.last?.content == "of the turn")
     let error = await thrown(StepwellError.self) {
         try await agent.run("Hello", options: RunOptions(toolNames: ["wrok"]))
     }

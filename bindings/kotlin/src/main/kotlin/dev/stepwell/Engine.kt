@@ -18,7 +18,8 @@ internal class Engine(
     val agent: FfiAgent by lazy {
         setLanguage("Kotlin")
         val others = config.fallback.copy(models = fallback.map(::other))
-        FfiAgent(config.copy(key = keyOf(model), fallback = others, providers = providers()), setup)
+        val own = config.copy(key = keyOf(model), fallback = others, providers = providers(), resumption = resumptionOf(model))
+        FfiAgent(own, setup)
     }
 
     /** The app's code gives the key of each request, if it gives any. */
