@@ -50,7 +50,10 @@ export async function background({ Agent, openai }) {
     );
     const { agent: one, asked } = agent([open]);
     const turn = one.stream("Hello");
-    for await (const update of turn) if (update.type === "textMessageContent") turn.cancel();
+    const reading = async () => {
+      for await (const update of turn) if (update.type === "TEXT_MESSAGE_CONTENT") turn.cancel();
+    };
+    await reading().catch(() => {});
     await ended(turn);
     check(`the answer is cancelled at the provider: ${lines(asked)}`, lines(asked) === "POST ,POST /resp_1/cancel");
   }
