@@ -102,7 +102,7 @@ const environment = (): { [name: string]: string | undefined } => {
 function modelOf(given: Model | string): Model {
   if (typeof given === "object" && given !== null && typeof given.provider === "string") return given;
   const [, provider, name] = (typeof given === "string" && /^([^:]+):(.+)$/s.exec(given)) || [];
-  if (provider === undefined || name === undefined) throw wrong("`model` names no provider and model", "give one such as `openai:gpt-5-mini`, or what `openai(\"gpt-5-mini\")` returns");
+  if (provider === undefined || name === undefined) throw wrong("`model` names no provider and model", "give one such as `openai:gpt-5-mini`");
   return { provider, name };
 }
 

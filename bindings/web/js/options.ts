@@ -68,7 +68,7 @@ export interface RunSetup {
 
 /** @internal */
 export function runSetup(agent: Setup, { deps, model, instructions, tools, approver = agent.approver, answerer = agent.answerer, output, signal, turnId = crypto.randomUUID(), parentRunId, resume, isAlone, whenBusy: _, ...rest }: AnyOptions): RunSetup {
-  if (signal && typeof signal.addEventListener !== "function") throw wrong("`signal` is no `AbortSignal`", "give the `signal` of an `AbortController`");
+  if (signal && typeof signal.addEventListener !== "function") throw wrong("`signal` is no `AbortSignal`", "give an `AbortController`'s");
   functions({ approver, answerer });
   refuseUnknownCode(rest);
   const own = toolsByName(tools ?? []);

@@ -50,7 +50,7 @@ export async function stream(
       if (signal.aborted) return;
       const bytes: Uint8Array = piece.value;
       if (encoding && isCompressed(bytes)) {
-        tell((machine) => machine.lost(id, `the answer is compressed (${encoding}), and was not unpacked`, now()));
+        tell((machine) => machine.lost(id, `the answer is compressed (${encoding})`, now()));
         return void reader?.cancel().catch(() => {});
       }
       if (bytes.length > 0) encoding = null;
