@@ -36,7 +36,7 @@ export class Agent<T = string, Deps = unknown> {
   /** Throws a `StepwellError` of the kind `misuse` if the options do not work. Nothing is sent yet. */
   constructor(options: AgentOptions<T, Deps>) {
     loaded();
-    if (typeof options !== "object" || options === null) throw wrong("an `Agent` is made of options", "give an object with its `model`");
+    if (typeof options !== "object" || options === null) throw wrong("an `Agent` is made of options", "give it a `model`");
     const { store, waitForStore = false, registry, whenBusy, ...rest } = options;
     const setup = setUp(rest);
     new RunMachine(setup.config, "").free();
