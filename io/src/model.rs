@@ -347,8 +347,10 @@ mod tests {
         assert_eq!(endpoint.dialect, Dialect::OpenAiResponses);
         for model in [
             Model::openai("m").api("chat").api_key("a key"),
-            Model::openai_compatible("m", "http://localhost/v1"),
-            Model::openai_compatible("m", "http://localhost/v1")
+            Model::anthropic("m").api_key("a key"),
+            Model::openai("m")
+                .api("chat")
+                .api_key("a key")
                 .endpoint()
                 .unwrap()
                 .into(),

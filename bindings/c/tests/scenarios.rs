@@ -157,6 +157,7 @@ fn renamed(value: &Value, name: &str) -> Value {
                     | "moments"
                     | "after"
                     | "choice"
+                    | "kind"
             ) =>
         {
             camel(text).into()
