@@ -257,6 +257,8 @@ public final class Chat {
         case .askUser(let asking):
             later { try $0.decline(effect: asking.id, reason: "this app does not ask for tools", now: $1) }
         case .answerTool: break
+        // The model here makes no answers in the background.
+        case .cancelAnswer: break
         case .createRun(let run):
             later { try $0.runNotCreated(effect: run.id, message: "this app creates no runs", now: $1) }
         case .persist(let write):
