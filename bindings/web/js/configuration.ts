@@ -5,7 +5,7 @@ import type { RunConfig } from "./types.js";
 
 /** Throws for a function, which JSON would drop silently: usually a misspelled option. */
 function refuseFunctions(value: unknown, path = "", within: readonly unknown[] = []): void {
-  if (typeof value === "function") throw wrong(`\`${path}\` is a function, and no such option takes one`, "look at the spelling: the types have every option");
+  if (typeof value === "function") throw wrong(`\`${path}\` is a function, and no option has this name`, "look at the spelling: the types have every option");
   // A cyclic object is no JSON at all, which the serialization reports.
   if (typeof value !== "object" || value === null || within.includes(value)) return;
   const isList = Array.isArray(value);
