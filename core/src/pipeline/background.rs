@@ -41,7 +41,7 @@ impl Background {
     }
 
     /// Takes the number of a frame. Returns whether the frame is new.
-    pub(super) fn takes(&mut self, frame: Frame<'_>, decoder: &Decoder) -> bool {
+    pub(super) fn take(&mut self, frame: Frame<'_>, decoder: &Decoder) -> bool {
         let number = decoder.event_number(frame);
         let is_new = number.is_none() || number > self.last;
         if is_new && number.is_some() {

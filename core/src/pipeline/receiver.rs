@@ -83,7 +83,7 @@ impl Receiver<'_> {
         frame: Frame<'_>,
     ) -> Result<(), DecodeError> {
         if let Some(background) = &mut self.background
-            && !background.takes(frame, decoder)
+            && !background.take(frame, decoder)
         {
             return Ok(());
         }

@@ -48,20 +48,14 @@ pub trait Decode {
     }
 
     /// Returns the number of an event of an answer that the provider makes in the background, if the event has one.
-    fn event_number(&self, _frame: Frame<'_>) -> Option<u64> {
-        None
-    }
+    fn event_number(&self, frame: Frame<'_>) -> Option<u64>;
 
     /// Reads an answer that the provider has made in the background as a whole, and emits what no event has brought. Returns
     /// whether the answer is finished; of an unfinished one nothing is emitted.
     ///
     /// # Errors
     /// As for [`frame`](Self::frame). The dialect has no such answers, or the data is none.
-    fn stored(&mut self, _data: &[u8], _sink: &mut dyn Sink) -> Result<bool, DecodeError> {
-        Err(DecodeError::Resumed {
-            reason: "the dialect has no stored answers".to_owned(),
-        })
-    }
+    fn stored(&mut self, data: &[u8], sink: &mut dyn Sink) -> Result<bool, DecodeError>;
 
     /// Reads a frame that is not JSON as a proxy's page, which reports an error; `None` if it is not such a page.
     #[doc(hidden)]

@@ -132,7 +132,7 @@ impl Run<Opening> {
             self.state = Opening::new(self.turn.open_again(self.state.attempt()));
             return self.into();
         }
-        if self.turn.reads_whole_after(refusal.status) {
+        if self.turn.read_whole_after(refusal.status) {
             self.turn.clocks_mut().stop(TimerKey::Silence);
             self.state = Opening::new(self.turn.open_again(self.state.attempt()));
             return self.into();

@@ -1,7 +1,7 @@
 //! The credentials of requests that the host supplies.
 //!
 //! Owns `access`. The host is asked when a request is due. Its answer is forgotten as soon as the request is sent, and
-//! is never stored.
+//! is never stored; for an answer in the background it is kept in memory, to cancel the answer with it.
 
 use super::Turn;
 use crate::dialect::{Endpoint, Resumption};

@@ -88,7 +88,7 @@ impl Turn {
 
     /// Handles a refusal to stream an answer from where its stream broke off. Returns whether the answer is read as a whole
     /// instead: providers stream an answer again for some minutes only.
-    pub(in crate::run) fn reads_whole_after(&mut self, status: u16) -> bool {
+    pub(in crate::run) fn read_whole_after(&mut self, status: u16) -> bool {
         let is_about_answer =
             (400..500).contains(&status) && !NOT_ABOUT_THE_ANSWER.contains(&status);
         let stream = self.broken_stream.as_deref_mut();
