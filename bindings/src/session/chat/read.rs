@@ -98,6 +98,8 @@ struct Compacted {
     kept: Vec<MessageId>,
     summary: Option<String>,
     results_through: Option<MessageId>,
+    by_provider: Option<MessageId>,
+    undone_through: Option<MessageId>,
 }
 
 /// The result of a call.
@@ -182,6 +184,8 @@ impl TurnEvent {
                     kept: compaction.kept,
                     summary: compaction.summary,
                     results_through: compaction.results_through,
+                    by_provider: compaction.by_provider,
+                    undone_through: compaction.undone_through,
                 },
             },
             Self::OutputRefused {
