@@ -82,7 +82,7 @@ mirror! {
     /// `by_kind` changes that for a kind, or adds one.
     ///
     /// A request is sent again only while nothing of its answer was shown, or where the server can resume the stream
-    /// (`RunConfig.resumption`). All attempts of a hop together are at most as many as the largest number of the table.
+    /// (`RunConfig.resumption`), unless the row of the kind says otherwise (`Retry.after_text`). All attempts of a hop together are at most as many as the largest number of the table.
     #[derive(Clone, Debug, PartialEq, Deserialize, uniffi::Record)]
     #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
     #[mirror(stepwell_core::run::RetryPolicy, both, default)]
@@ -120,6 +120,11 @@ mirror! {
         /// The pause after the first failure of this kind; the policy's if absent.
         #[uniffi(default = None)]
         first_delay,
+        /// Whether the answer is asked for again even after a part of it was shown. That part stays, marked as cut, and the
+        /// answer comes as a message of its own.
+        #[uniffi(default = false)]
+        #[serde(default)]
+        after_text,
     }
 
     /// How long each step may take. A time that is left out has its default; none means no limit.

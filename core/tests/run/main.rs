@@ -60,6 +60,7 @@ mod repeats;
 mod replaced_arguments;
 mod restore;
 mod resume_stream;
+mod retry_after_text;
 mod retry_by_kind;
 mod retry_in_stream;
 mod rules;

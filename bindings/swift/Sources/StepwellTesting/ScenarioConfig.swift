@@ -169,7 +169,9 @@ private func retry(_ said: Fields) -> RetryPolicy {
 
 private func retryAfter(_ said: Fields) -> Retry? {
     errorKind(said.text("kind") ?? "").map {
-        Retry(kind: $0, attempts: said.small("attempts"), firstDelay: said.time("first_delay_ms", nil))
+        Retry(
+            kind: $0, attempts: said.small("attempts"), firstDelay: said.time("first_delay_ms", nil),
+            afterText: said.flag("after_text", default: false))
     }
 }
 

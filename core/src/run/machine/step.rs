@@ -258,7 +258,7 @@ impl Node for Run<Waiting> {
         match input {
             Input::NetworkLost => either(self.network_lost(now)),
             Input::NetworkAvailable => self.network_available(now).into(),
-            Input::Shown(messages) => self.try_now(now).shown(messages, now).into(),
+            Input::Shown(messages) => self.shown(messages, now).into(),
             input => step_active(self, input, ticket, now),
         }
     }

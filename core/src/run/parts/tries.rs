@@ -8,9 +8,17 @@ use std::collections::BTreeMap;
 pub(crate) struct Tries {
     /// The number of retries after each kind of failure.
     by_kind: BTreeMap<ErrorKind, u32>,
+    /// The number of retries after a part of the answer was shown.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    after_text: u32,
     /// The next hop asks again.
-    #[serde(skip)]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     is_asked_next: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 impl Tries {
@@ -36,6 +44,18 @@ impl Tries {
         *tries = tries.saturating_add(1);
     }
 
+    /// Returns the number of retries after a part of the answer was shown.
+    pub(crate) fn after_text(&self) -> u32 {
+        self.after_text
+    }
+
+    /// Notes a retry by the next hop after a part of the answer was shown. What it brings is no progress: the answer begins
+    /// anew.
+    pub(crate) fn note_after_text(&mut self) {
+        self.after_text = self.after_text.saturating_add(1);
+        self.is_asked_next = true;
+    }
+
     /// Lets the next hop continue the count.
     pub(crate) fn ask_next_hop(&mut self) {
         self.is_asked_next = true;
@@ -45,6 +65,7 @@ impl Tries {
     pub(crate) fn begin_hop(&mut self) {
         if !std::mem::take(&mut self.is_asked_next) {
             self.restart();
+            self.after_text = 0;
         }
     }
 

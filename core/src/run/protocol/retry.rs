@@ -15,8 +15,9 @@ use std::time::Duration;
 /// `by_kind` changes that for a kind, or adds one.
 ///
 /// A retry always begins from what the user has seen: a request is sent again only while nothing of its answer was shown, or
-/// where the backend can resume the stream ([`Quirks::resumption`](crate::dialect::Quirks::resumption)). After an empty
-/// answer, and after calls whose arguments are no JSON, the next hop asks again and tells the model why. A typed answer that
+/// where the backend can resume the stream ([`Quirks::resumption`](crate::dialect::Quirks::resumption)). A row may say
+/// otherwise for its kind ([`Retry::after_text`]): what was shown then stays, marked as cut, and the next hop asks for the
+/// answer again, which is a message of its own. After an empty answer, and after calls whose arguments are no JSON, the next hop asks again and tells the model why. A typed answer that
 /// does not fit is corrected in the conversation, as often as [`OutputType::retries`](crate::tool::OutputType::retries) says.
 ///
 /// The attempts of all kinds together are limited, too: see [`RetryPolicy::max_attempts`].
@@ -72,6 +73,10 @@ pub struct Retry {
     /// The pause after the first failure of this kind. Without a time it is the policy's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_delay: Option<Duration>,
+    /// Whether the answer is asked for again even after a part of it was shown. That part stays, marked as cut; the model is
+    /// not sent it. An AG-UI agent is never asked again: it may have begun to work.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub after_text: bool,
 }
 
 impl Retry {
@@ -82,7 +87,15 @@ impl Retry {
             kind,
             attempts: None,
             first_delay: None,
+            after_text: false,
         }
+    }
+
+    /// Asks for the answer again even after a part of it was shown.
+    #[must_use]
+    pub fn after_text(mut self) -> Self {
+        self.after_text = true;
+        self
     }
 
     /// Sets the maximum number of attempts, the first included.
@@ -189,6 +202,12 @@ impl RetryPolicy {
         }
         let backoff = self.backoff(failed);
         Some(wanted.map_or(backoff, |wait| wait.max(backoff)))
+    }
+
+    /// Returns whether an answer is asked for again after such a failure even if a part of it was shown.
+    #[must_use]
+    pub fn retries_after_text(&self, kind: ErrorKind) -> bool {
+        self.row(kind).is_some_and(|row| row.after_text)
     }
 
     fn row(&self, kind: ErrorKind) -> Option<&Retry> {
@@ -326,6 +345,7 @@ mod tests {
             kind,
             attempts,
             first_delay,
+            after_text: false,
         });
         let rows = proptest::collection::vec(row, 0..5);
         (0..6u32, delay(), delay(), rows, 0.0..2.0f64, any::<u64>()).prop_map(

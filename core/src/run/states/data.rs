@@ -53,6 +53,9 @@ pub struct Waiting {
     attempt: u32,
     /// The earliest time for the attempt, as the provider asked.
     not_before: Option<Timestamp>,
+    /// The next hop asks: a part of this hop's answer was shown, and stays.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    is_next_hop: bool,
 }
 
 /// The agent asks the user.
@@ -110,7 +113,21 @@ impl Waiting {
         Self {
             attempt,
             not_before,
+            is_next_hop: false,
         }
+    }
+
+    /// Creates the pause before the next hop asks for the answer of this one.
+    pub(super) fn for_next_hop(not_before: Option<Timestamp>) -> Self {
+        Self {
+            attempt: 0,
+            not_before,
+            is_next_hop: true,
+        }
+    }
+
+    pub(super) fn is_next_hop(&self) -> bool {
+        self.is_next_hop
     }
 
     pub(super) fn attempt(&self) -> u32 {

@@ -9,6 +9,7 @@ use super::data::{
     Summarizing, Waiting,
 };
 use super::edges::{Edge, on};
+use super::fall_back::Prepared;
 use crate::Timestamp;
 use crate::run::protocol::EffectStage;
 use crate::run::protocol::{BackgroundPolicy, Failure, OfflinePolicy, TimerKey};
@@ -24,6 +25,8 @@ next! {
         Summarizing,
         /// The pause before the next attempt continues.
         Waiting,
+        /// The next hop cannot ask for the answer again: the turn is over.
+        Completed,
     }
 }
 
@@ -179,7 +182,10 @@ impl Run<Waiting> {
                 clocks.set(TimerKey::Retry, Some(wait));
                 self.into()
             }
-            _ => self.try_now(now).into(),
+            _ => match self.try_now(now) {
+                Prepared::Opening(run) => run.into(),
+                Prepared::Completed(run) => run.into(),
+            },
         }
     }
 }

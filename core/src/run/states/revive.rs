@@ -6,6 +6,7 @@ use super::data::{
     Completed, Decoding, ExecutingTools, Interrupted, Opening, Reviewing, Streaming, Summarizing,
     Waiting,
 };
+use super::fall_back::Prepared;
 use crate::Timestamp;
 use crate::run::protocol::EffectStage;
 use crate::run::protocol::{EffectId, Failure};
@@ -41,7 +42,10 @@ impl Run<Waiting> {
     fn revive(mut self, now: Timestamp) -> AnyRun {
         self.turn.give_again();
         if self.turn.has_foreign_stream() {
-            return self.try_now(now).without_foreign_stream().into();
+            return match self.try_now(now) {
+                Prepared::Opening(run) => run.without_foreign_stream().into(),
+                Prepared::Completed(run) => run.into(),
+            };
         }
         // The old host's network is not the new one's.
         self.network_available(now).into()

@@ -125,7 +125,7 @@ impl Run<Streaming> {
             Ok(None) => self.read_later(),
             Ok(Some(StreamEnd::Truncated)) => {
                 let message = "the body ended before the answer began".to_owned();
-                match self.plan_retry_without_content(Failure::Connection { message }) {
+                match self.plan_retry_of_answer(Failure::Connection { message }) {
                     Ok(waiting) => self.goto(on::Retry, waiting).into(),
                     Err(_) => {
                         let received = self.received();
@@ -169,7 +169,7 @@ impl Run<Streaming> {
 
     /// Handles a failed stream: plans the next attempt, or ends the turn.
     fn failed(mut self, failure: Failure) -> Ended {
-        match self.plan_retry_without_content(failure) {
+        match self.plan_retry_of_answer(failure) {
             Ok(waiting) => self.goto(on::Retry, waiting).into(),
             Err(failure) => {
                 let received = self.received();
@@ -188,13 +188,12 @@ impl Run<Streaming> {
         }
     }
 
-    /// Plans the next attempt of an answer of which the app has seen nothing. Returns the failure if there was content,
-    /// or if the policy allows no further attempt.
-    fn plan_retry_without_content(&mut self, failure: Failure) -> Result<Waiting, Failure> {
-        if self.state.answer().has_content() {
-            return Err(failure);
-        }
+    /// Plans the next attempt of an answer. Returns the failure if the policy allows none.
+    fn plan_retry_of_answer(&mut self, failure: Failure) -> Result<Waiting, Failure> {
         let wait = failure.retry_after();
+        if self.state.answer().has_content() {
+            return self.plan_retry_after_text(&failure, wait).ok_or(failure);
+        }
         let waiting = self.plan_retry(self.state.answer().attempt(), failure, wait)?;
         self.turn.drop_stream();
         Ok(waiting)
@@ -241,6 +240,10 @@ impl Run<Streaming> {
         self.turn.withdraw_stream(self.open_effect());
         let is_resumed = self.state.answer().has_begun() && self.keep_for_resumption();
         if !is_resumed && self.is_seen() {
+            let wait = self.turn.wanted_wait();
+            if let Some(waiting) = self.plan_retry_after_text(&failure, wait) {
+                return self.goto(on::Retry, waiting).into();
+            }
             let received = self.received();
             return self.fail_or_fall_back(failure, received);
         }

@@ -5,7 +5,8 @@
 
 use super::Turn;
 use super::rounds::Next;
-use crate::run::protocol::{ErrorKind, FailedTry, Failure, Incomplete, Outcome, RunEvent};
+use crate::dialect::Dialect;
+use crate::run::protocol::{ErrorKind, FailedTry, Failure, Incomplete, Limits, Outcome, RunEvent};
 use std::time::Duration;
 
 /// The kind of an answer that is empty or cannot be read.
@@ -28,6 +29,61 @@ impl Turn {
         })?;
         self.tries.note(kind);
         Some(pause)
+    }
+
+    /// Counts a retry by the next hop after a part of the answer was shown, and returns the pause before it; `None` if the
+    /// table or a limit of the turn allows none.
+    pub(in crate::run) fn plan_try_after_text(
+        &mut self,
+        kind: ErrorKind,
+        wanted: Option<Duration>,
+    ) -> Option<Duration> {
+        if !self.may_ask_after_text(kind) {
+            return None;
+        }
+        let config = self.setup.config();
+        let tries = self.tries.after_text();
+        let pause = config.retry.next_try(FailedTry {
+            kind,
+            after_kind: tries,
+            in_hop: tries,
+            wanted,
+            turn: self.id.as_str(),
+            hop: self.hop,
+        })?;
+        self.tries.note_after_text();
+        Some(pause)
+    }
+
+    /// Returns whether the next hop may ask for the answer again of which a part was shown. What that part cost counts. The
+    /// limit of rounds does not: no tools have run.
+    pub(in crate::run) fn may_ask_after_text(&self, kind: ErrorKind) -> bool {
+        let config = self.setup.config();
+        if !config.retry.retries_after_text(kind) || config.endpoint.dialect == Dialect::AgUi {
+            return false;
+        }
+        let mut usage = self.transcript.summary().usage.clone();
+        for usage in &mut usage {
+            usage.cost = config.endpoint.cost(usage).or(usage.cost);
+        }
+        let mut budget = self.budget.clone();
+        budget.count_usage(&usage);
+        let limits = Limits {
+            max_tool_rounds: u32::MAX,
+            ..config.limits.clone()
+        };
+        let running = self.clocks.running();
+        budget.next_limit(&limits, 0, running).is_none()
+    }
+
+    /// Lets the next hop ask for the answer again, without counting that: there was no network.
+    pub(in crate::run) fn ask_next_hop(&mut self) {
+        self.tries.ask_next_hop();
+    }
+
+    /// Returns the number of the attempt that follows, for the app, among those after a part of the answer was shown.
+    pub(in crate::run) fn attempt_after_text(&self) -> u32 {
+        self.tries.after_text()
     }
 
     /// Reports a retry to the app.

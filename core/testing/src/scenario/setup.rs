@@ -311,6 +311,7 @@ fn retry(said: &Value) -> RetryPolicy {
         kind: kind(&said["kind"]),
         attempts: small(&said["attempts"]),
         first_delay: millis(&said["first_delay_ms"]),
+        after_text: said["after_text"] == true,
     };
     RetryPolicy {
         attempts: small(&said["attempts"]).unwrap_or(default.attempts),

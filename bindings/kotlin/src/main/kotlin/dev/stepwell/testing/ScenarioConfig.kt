@@ -173,6 +173,7 @@ private fun retryAfter(said: JsonObject) = Retry(
     kind = ErrorKind.valueOf(said.text("kind").orEmpty().uppercase()),
     attempts = said.long("attempts")?.toInt(),
     firstDelay = said.time("first_delay_ms", null),
+    afterText = said.flag("after_text", false),
 )
 
 private fun timeouts(said: JsonObject): Timeouts {
