@@ -119,6 +119,15 @@ impl Bounds {
         self.config.durability != Durability::None
     }
 
+    /// Returns how often an answer is asked for again of which a part was shown.
+    pub fn retries_after_text(&self) -> u32 {
+        let retry = &self.config.retry;
+        let kinds = ErrorKind::ALL.iter();
+        let kinds = kinds.filter(|kind| retry.retries_after_text(**kind));
+        let attempts = kinds.map(|kind| retry.attempts_after(*kind) - 1);
+        attempts.max().unwrap_or(0)
+    }
+
     /// Returns the number of models.
     pub fn models(&self) -> u32 {
         u32::try_from(self.config.endpoints().count()).expect("a few")
@@ -200,6 +209,18 @@ fn typed(mode: OutputMode) -> OutputType {
         "required": ["n"]});
     let output = OutputType::new("Number", schema).expect("a type");
     output.mode(mode).retries(1).decoded_by_host(true)
+}
+
+/// The policy for retries of answers of which a part was shown.
+fn after_text(retry: &RetryPolicy) -> RetryPolicy {
+    let retry = RetryPolicy {
+        attempts: 1,
+        ..retry.clone()
+    };
+    [ErrorKind::Connection, ErrorKind::ServerError]
+        .map(|kind| Retry::after(kind).attempts(2).after_text())
+        .into_iter()
+        .fold(retry, RetryPolicy::with)
 }
 
 /// Another model of the same provider.
@@ -340,6 +361,26 @@ pub fn small() -> Vec<Bounds> {
                 ]
                 .into_iter()
                 .fold(config.retry.clone(), RetryPolicy::with);
+            },
+        ),
+        Bounds::new(
+            "chat, an answer that is asked for again after its text, one crash",
+            Dialect::OpenAiChat,
+            |bounds, config| {
+                bounds.calls = 0;
+                bounds.texts = true;
+                bounds.crashes = 1;
+                config.retry = after_text(&config.retry);
+            },
+        ),
+        Bounds::new(
+            "chat, an answer that is asked for again after its text, tools",
+            Dialect::OpenAiChat,
+            |bounds, config| {
+                bounds.calls = 1;
+                bounds.texts = true;
+                config.durability = Durability::None;
+                config.retry = after_text(&config.retry);
             },
         ),
         Bounds::new(

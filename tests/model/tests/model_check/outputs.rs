@@ -161,7 +161,9 @@ impl World {
         let rounds = self.bounds.last_hop();
         // So is one that another model is to give again, before each round of tools and after the last.
         let replaced = (self.bounds.models() - 1) * (rounds + 1);
-        let last = rounds + questions + steers + died + replaced;
+        // And one of which a part was shown, with a count of its own after a crash.
+        let repeated = self.bounds.retries_after_text() * (rounds + 1 + died);
+        let last = rounds + questions + steers + died + replaced + repeated;
         if hop > last {
             self.wrong(format!("I9: hop {hop}, where {last} is the last"));
         }
