@@ -70,7 +70,7 @@ impl Turn {
         budget.count_usage(&usage);
         let limits = Limits {
             max_tool_rounds: u32::MAX,
-            ..config.limits.clone()
+            ..config.limits
         };
         let running = self.clocks.running();
         budget.next_limit(&limits, 0, running).is_none()
