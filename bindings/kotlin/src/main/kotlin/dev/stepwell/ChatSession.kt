@@ -267,6 +267,8 @@ public class ChatSession(public val conversation: Conversation) : AutoCloseable 
             status = when {
                 ended != null -> ChatStatus.ERROR
                 elsewhere.any { it.kind != PendingKind.RESULT } -> ChatStatus.WAITING_FOR_USER
+                // What waited in another process has its reply.
+                turn == null && shown.status == ChatStatus.WAITING_FOR_USER -> ChatStatus.READY
                 else -> shown.status
             },
             problem = ended ?: shown.problem,
