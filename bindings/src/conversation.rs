@@ -7,6 +7,7 @@ use crate::machine::{Start, any_json, parse_parts};
 use crate::media::{ContentPart, content};
 use crate::pending::Pending;
 use crate::runtime::on_runtime;
+use crate::session::TurnRecord;
 use crate::thread_key::ThreadKey;
 use crate::tool::AgentTool;
 use crate::turn::Turn;
@@ -195,6 +196,17 @@ impl Conversation {
     pub async fn load(&self) -> Result<JsonValue, StepwellError> {
         let conversation = self.conversation.clone();
         on_runtime(async move { Ok(JsonValue::of(&conversation.load().await?.messages())) }).await
+    }
+
+    /// Reads the turns of the conversation from the store, the oldest first, for a `ChatReducer`. Empty without a store, or
+    /// if the store does not have the conversation.
+    pub async fn stored_turns(&self) -> Result<Vec<TurnRecord>, StepwellError> {
+        let conversation = self.conversation.clone();
+        on_runtime(async move {
+            let turns = conversation.stored_turns().await?;
+            Ok(turns.into_iter().map(Into::into).collect())
+        })
+        .await
     }
 
     /// The conversation as it was after the last turn of this process: a JSON array of AG-UI messages, oldest first.

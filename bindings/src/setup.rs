@@ -79,6 +79,9 @@ pub enum OnToolError {
     /// The model is told, and continues: the text of an error that the tool reported, and of an exception only that the
     /// tool failed.
     TellModel,
+    /// The model is told, and continues: with the text of an exception too, which may hold addresses, queries and
+    /// secrets.
+    ShowModel,
     /// The turn fails with `ToolFailed`, and the model is not told: for tests, in which a tool's error is the
     /// developer's to see.
     Fail,
@@ -88,6 +91,7 @@ impl From<OnToolError> for stepwell_io::OnToolError {
     fn from(policy: OnToolError) -> Self {
         match policy {
             OnToolError::TellModel => Self::TellModel,
+            OnToolError::ShowModel => Self::ShowModel,
             OnToolError::Fail => Self::Fail,
         }
     }

@@ -3,6 +3,7 @@ use crate::event::{Event, Interrupt, ToolFailureKind};
 use crate::json_value::JsonValue;
 use crate::machine::{ResumeEntry, any_json, entries, parse_message, parse_parts};
 use crate::media::{ContentPart, content};
+use crate::model_choice::ModelName;
 use crate::outcome::{Outcome, TokenUsage};
 use crate::pending::Pending;
 use crate::runtime::runtime;
@@ -57,6 +58,8 @@ pub struct Finished {
     pub usage: TokenUsage,
     /// How many streams the turn took.
     pub hops: u32,
+    /// The model that was asked last. Absent for a turn that never began.
+    pub model: Option<ModelName>,
     /// The typed answer: any JSON. Absent if none was asked for, or the turn has not succeeded.
     pub output: Option<JsonValue>,
 }
@@ -346,6 +349,7 @@ impl From<stepwell_io::turn::Finished> for Finished {
             messages: JsonValue::of(&finished.transcript.messages()),
             usage: finished.usage.into(),
             hops: finished.hops,
+            model: finished.model.map(Into::into),
             output: finished.output.as_ref().map(JsonValue::of),
         }
     }

@@ -3,23 +3,23 @@
 
 mod support;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use stepwell_ffi::{
-    Agent, AgentSetup, AgentTool, ApprovalTask, CallbackError, ChooseModelTask, ContextEntry,
-    ContextPolicy, CreateRunTask, CredentialsTask, DecodeOutputTask, Event, Failure, HookTask,
-    HttpTask, InstructionsTask, JournalSink, JsonValue, Outcome, QuestionTask, RegistryEvent,
-    RunIds, RunnerDuties, StepwellError, TaskRunner, ToolContext, ToolError, ToolFailureKind,
-    ToolHandler, ToolInvocation, ToolOutput, ToolResult, ToolTask, TrimContextTask, TurnOptions,
-    WhenBusy, replay_journal,
+    Agent, AgentSetup, AgentTool, ApprovalTask, CallbackError, ChooseModelTask, ContentPart,
+    ContextEntry, ContextPolicy, CreateRunTask, CredentialsTask, DecodeOutputTask, Event, Failure,
+    HookTask, HttpTask, InstructionsTask, JournalSink, JsonValue, Outcome, QuestionTask,
+    RegistryEvent, RunIds, RunnerDuties, StepwellError, TaskRunner, ToolContext, ToolError,
+    ToolFailureKind, ToolHandler, ToolInvocation, ToolOutput, ToolResult, ToolTask,
+    TrimContextTask, TurnOptions, WhenBusy, replay_journal,
 };
 use stepwell_mock_llm::{Hop, MockLlm, Script};
 use support::{config, conversation, definition, key, say, say_with};
 use tokio::sync::mpsc;
 
 /// A tool whose code always returns the same result.
-struct Gives(Result<String, ToolError>);
+struct Gives(Result<ToolOutput, ToolError>);
 
 #[async_trait::async_trait]
 impl ToolHandler for Gives {
@@ -28,11 +28,11 @@ impl ToolHandler for Gives {
         _invocation: ToolInvocation,
         _: Arc<ToolContext>,
     ) -> Result<ToolOutput, ToolError> {
-        self.0.clone().map(ToolOutput::from)
+        self.0.clone()
     }
 }
 
-fn tool(name: &str, result: Result<String, ToolError>) -> AgentTool {
+fn tool(name: &str, result: Result<ToolOutput, ToolError>) -> AgentTool {
     AgentTool {
         definition: definition(name),
         handler: Arc::new(Gives(result)),
@@ -72,7 +72,7 @@ fn calls(names: &[&str]) -> Hop {
 async fn a_tools_errors_keep_their_kind() {
     let server = start(
         Script::new()
-            .hop(calls(&["fine", "failed", "odd"]))
+            .hop(calls(&["fine", "painted", "failed", "odd"]))
             .hop(Hop::new().text("Done")),
     )
     .await;
@@ -82,8 +82,19 @@ async fn a_tools_errors_keep_their_kind() {
     let odd = ToolError::Unexpected {
         reason: "Oops".into(),
     };
+    let picture = json!({
+        "type": "image",
+        "source": { "type": "data", "value": "iVBORw0KGgo=", "mimeType": "image/png" },
+    });
+    let painted = ToolOutput {
+        text: "A dot".to_owned(),
+        parts: vec![ContentPart {
+            json: JsonValue::from_text(picture.to_string()),
+        }],
+    };
     let tools = vec![
         tool("fine", Ok("42".into())),
+        tool("painted", Ok(painted)),
         tool("failed", Err(failed)),
         tool("odd", Err(odd)),
     ];
@@ -100,9 +111,20 @@ async fn a_tools_errors_keep_their_kind() {
     assert_eq!(
         results["fine"],
         ToolResult::Finished {
-            content: "42".into()
+            content: "42".into(),
+            parts: None,
         }
     );
+    let ToolResult::Finished {
+        content,
+        parts: Some(parts),
+    } = &results["painted"]
+    else {
+        panic!("{:?}", results["painted"]);
+    };
+    assert_eq!(content, "A dot");
+    let parts: Value = serde_json::from_str(parts.as_str()).unwrap();
+    assert_eq!(parts[1], picture);
     let kind = |name: &str| match &results[name] {
         ToolResult::Failed { kind, .. } => Some(*kind),
         ToolResult::Finished { .. } => None,

@@ -360,8 +360,12 @@ async fn reply_continues_a_turn_that_no_process_drives() {
 }
 
 #[tokio::test]
-async fn broken_tool_fails_the_turn_if_asked_to() {
-    for (policy, is_told) in [(None, true), (Some(OnToolError::Fail), false)] {
+async fn text_of_a_broken_tool_is_hidden_unless_asked_for() {
+    for (policy, is_told) in [
+        (None, true),
+        (Some(OnToolError::ShowModel), true),
+        (Some(OnToolError::Fail), false),
+    ] {
         let mock = serve(calls("break", json!({}))).await;
         let setup = AgentSetup {
             tools: tools(),
@@ -373,6 +377,10 @@ async fn broken_tool_fails_the_turn_if_asked_to() {
         if is_told {
             assert_eq!(outcome, Outcome::Success);
             assert_eq!(mock.requests().len(), 2);
+            let told = result_of(&mock, 1);
+            assert!(told.contains("a mistake in its code"), "{told}");
+            let is_shown = policy == Some(OnToolError::ShowModel);
+            assert_eq!(told.contains("Oops"), is_shown, "{told}");
         } else {
             let Outcome::Failed { failure, .. } = outcome else {
                 panic!("{outcome:?}");

@@ -42,6 +42,7 @@ struct Inner {
     kind: ErrorKind,
     message: String,
     provider: Option<String>,
+    model: Option<String>,
     status: Option<u16>,
     is_retryable: bool,
     source: Option<Box<dyn StdError + Send + Sync>>,
@@ -54,6 +55,7 @@ impl Inner {
             kind,
             message,
             provider: None,
+            model: None,
             status: None,
             is_retryable: false,
             source: None,
@@ -86,7 +88,7 @@ impl Error {
         Inner::new(ErrorKind::Misuse, message.into()).into()
     }
 
-    /// Returns the error of a turn that has no complete answer, from this provider.
+    /// Returns the error of a turn that has no complete answer. `provider` is that of a turn that never began.
     pub(crate) fn of_end(end: Finished, provider: &str) -> Self {
         let Some(problem) = end.outcome.problem() else {
             return Self::misuse("the turn has succeeded");
@@ -97,8 +99,10 @@ impl Error {
             Outcome::LimitReached { limit } => Some(Box::new(limit.clone())),
             _ => None,
         };
+        let (provider, model) = asked(&end, provider);
         Self::from(Inner {
-            provider: Some(provider.to_owned()),
+            provider: Some(provider),
+            model,
             status: problem.status,
             is_retryable: problem.is_retryable,
             source,
@@ -110,8 +114,10 @@ impl Error {
     /// Returns the error of an answer that cannot be read as the app's type, though it was decoded before.
     pub(crate) fn unreadable(end: Finished, provider: &str) -> Self {
         let message = "the answer cannot be read as the type that was asked for".to_owned();
+        let (provider, model) = asked(&end, provider);
         Self::from(Inner {
-            provider: Some(provider.to_owned()),
+            provider: Some(provider),
+            model,
             result: Some(Box::new(TurnResult::without_answer(end))),
             ..Inner::new(ErrorKind::OutputInvalid, message)
         })
@@ -135,10 +141,16 @@ impl Error {
         self.0.kind.advice()
     }
 
-    /// Returns the provider's name, if it is known.
+    /// Returns the provider's name, if it is known: with a fallback, that of the model which was asked last.
     #[must_use]
     pub fn provider(&self) -> Option<&str> {
         self.0.provider.as_deref()
+    }
+
+    /// Returns the name of the model that was asked last. `None` if the turn never began.
+    #[must_use]
+    pub fn model(&self) -> Option<&str> {
+        self.0.model.as_deref()
     }
 
     /// Returns the HTTP status of the provider's answer, if it answered with an error.
@@ -160,6 +172,14 @@ impl Error {
     }
 }
 
+/// Returns the provider and the model that were asked last.
+fn asked(end: &Finished, provider: &str) -> (String, Option<String>) {
+    match end.model.clone() {
+        Some(asked) => (asked.provider, Some(asked.model)),
+        None => (provider.to_owned(), None),
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} ({})", self.0.message, self.advice())
@@ -172,6 +192,7 @@ impl fmt::Debug for Error {
             kind,
             message,
             provider,
+            model,
             status,
             is_retryable,
             ..
@@ -180,6 +201,7 @@ impl fmt::Debug for Error {
             .field("kind", kind)
             .field("message", message)
             .field("provider", provider)
+            .field("model", model)
             .field("status", status)
             .field("is_retryable", is_retryable)
             .finish_non_exhaustive()

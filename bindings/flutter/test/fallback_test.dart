@@ -41,6 +41,15 @@ Agent agent(
 }
 
 void main() {
+  test('an error names the model that failed last', () async {
+    final asked = <String>[];
+    final both = agent('both', client([529, 401], asked), fallbackAfter: [ErrorKind.overloaded]);
+    await expectLater(
+      both.run('Hello'),
+      throwsA(isA<AuthenticationException>().having((it) => it.model, 'model', 'second').having((it) => it.status, 'status', 401)),
+    );
+  });
+
   test('the second model answers, and the first one rests', () async {
     final asked = <String>[];
     final answers = <Object>[529, says('Yes.'), says('Again.')];

@@ -44,6 +44,15 @@ void main() {
     expect(paid, isEmpty);
   });
 
+  test('the model sees what a tool throws only if the agent wants that', () async {
+    final broken = Tool('pay', 'Pays.', run: (_) => throw StateError('no table'));
+    for (final policy in [OnToolError.tellModel, OnToolError.showModel]) {
+      final agent = Agent(local, tools: [broken], client: paying().client, onToolError: policy);
+      final told = '${(await agent.run('Pay')).messages}';
+      expect(told.contains('no table'), policy == OnToolError.showModel);
+    }
+  });
+
   test('a broken tool fails the turn if the agent wants that', () async {
     final broken = Tool('pay', 'Pays.', run: (_) => throw StateError('no table'));
     final agent = Agent(local, tools: [broken], client: paying().client, onToolError: OnToolError.fail);

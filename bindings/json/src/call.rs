@@ -71,9 +71,10 @@ told! {
         effect,
         result: Ok(ToolOutput { content }),
     },
+    /// `message` is for the model. If it is empty, the model is told only that the tool failed.
     ToolFailed[effect] { message: String, #[serde(default)] kind: FailureKind } => Input::ToolFinished {
         effect,
-        result: Err(ToolFailure::new(kind.into(), message)),
+        result: Err(failure(message, kind)),
     },
     ToolDeferred[effect] {} => Input::ToolDeferred { effect },
     ToolProgress[effect] { fraction: Option<f64>, message: Option<String> }
@@ -129,6 +130,15 @@ fn answered(effect: EffectId, answer: run::UserAnswer) -> Input<'static> {
 
 fn decided(effect: EffectId, decision: Decision) -> Input<'static> {
     Input::Decided { effect, decision }
+}
+
+/// Returns the failure of a tool, whose message may be hidden from the model.
+fn failure(message: String, kind: FailureKind) -> ToolFailure {
+    let message = match &*message {
+        "" => "the tool failed because of a mistake in its code".to_owned(),
+        _ => message,
+    };
+    ToolFailure::new(kind.into(), message)
 }
 
 /// The kinds of failure that a tool itself can report.

@@ -30,7 +30,6 @@ from stepwell import (
 )
 from stepwell.errors import KINDS, OutputInvalidError, ServerError
 from stepwell.machine import AgUiOptions, ContextEntry, GenerationSettings, Retry, RetryPolicy
-from stepwell.tool_bugs import HIDDEN
 from stepwell.updates import (
     ApiErrorKind,
     ApiFailure,
@@ -124,10 +123,11 @@ async def test_the_model_is_told_that_a_tool_raised_and_not_what(mock_llm: Start
 
     mock = mock_llm(calls(("breaks", {}), ("refuses", {})), text("I see"))
     ends = {update.name: update.result for update in await settled(Agent(mock.model, tools=[breaks, refuses], on_tool_error="hide"))}
-    assert ends["breaks"] == ToolFailure(ToolFailureKind.PANICKED, HIDDEN)
+    hidden = "`breaks` failed because of a mistake in its code"
+    assert ends["breaks"] == ToolFailure(ToolFailureKind.PANICKED, hidden)
     assert ends["refuses"] == ToolFailure(ToolFailureKind.ERROR, "not on Sundays")
     shown = [message["content"] for message in mock.requests()[1]["body"]["messages"] if message["role"] == "tool"]
-    assert shown == [f'{{"error":"{HIDDEN}"}}', '{"error":"not on Sundays"}']
+    assert shown == [f'{{"error":"{hidden}"}}', '{"error":"not on Sundays"}']
     assert mock.failures() == ["the tool `breaks` raised ValueError: no such file"]
 
 

@@ -61,7 +61,13 @@ def fine() -> str:
 
 
 RAISES = ("parse", "leaves", "goes", "stops", "fine")
-SAID = ["SystemExit: 2", "SystemExit: bye", "Gone: away", "RuntimeError: the tool raised StopIteration", "fine"]
+RAISED = {
+    "parse": "SystemExit: 2",
+    "leaves": "SystemExit: bye",
+    "goes": "Gone: away",
+    "stops": "RuntimeError: the tool raised StopIteration",
+}
+SAID = [*(f"`{name}` failed because of a mistake in its code: {text}" for name, text in RAISED.items()), "fine"]
 """What the model is shown where the app wants that."""
 
 

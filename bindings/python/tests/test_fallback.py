@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import pickle
 
 import pytest
 
@@ -46,6 +47,17 @@ async def test_only_the_failures_that_the_app_names_count() -> None:
             await Agent(named(first, "first"), fallback=others, retry=ONCE).run("Hello")
         agent = Agent(named(first, "first"), fallback=others, fallback_after=["authentication"])
         assert (await agent.run("Hello")).output == "I can."
+
+
+async def test_an_error_names_the_model_that_failed_last() -> None:
+    with MockLlm(error(503, "Out of order")) as first, MockLlm(error(401, "Incorrect API key provided")) as second:
+        other = Model.groq("second", base_url=second.base_url, api_key="wrong")
+        with pytest.raises(AuthenticationError) as raised:
+            await Agent(named(first, "first"), fallback=[other], retry=ONCE).run("Hello")
+        failed = raised.value
+        assert (failed.provider, failed.model, failed.status) == ("groq", "second", 401)
+        again = pickle.loads(pickle.dumps(failed))
+        assert (again.provider, again.model) == ("groq", "second")
 
 
 @pytest.mark.parametrize("is_async", [False, True])

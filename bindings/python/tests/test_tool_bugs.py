@@ -11,7 +11,6 @@ from conftest import MockLlm, calls, text
 
 from stepwell import Agent, MisuseError, ToolError, tool
 from stepwell.testing import MockLlm as PlainMockLlm
-from stepwell.tool_bugs import HIDDEN
 from stepwell.updates import Cancelled
 
 Start = Callable[..., MockLlm]
@@ -47,7 +46,7 @@ def test_an_exceptions_text_goes_nowhere_by_itself(mock_llm: Start) -> None:
     turn = agent_of(mock, on_tool_error="hide").stream_sync("Go")
     events = list(turn)
     assert "S3CRET" not in f"{events} {turn._finish()} {mock.requests()}"
-    assert HIDDEN in str(mock.requests()[1]["body"])
+    assert "`look` failed because of a mistake in its code" in str(mock.requests()[1]["body"])
 
 
 def test_it_is_shown_where_the_app_asks_for_it(mock_llm: Start) -> None:

@@ -1,7 +1,7 @@
 use super::json::{reasoning_message, tool_call_result};
 use super::parts::{
     ArgumentsChange, Compaction, EncryptedValueSubtype, EventCommon, Interrupt, SteeringRefusal,
-    TextMessageRole, ToolCallStatus, ToolResult,
+    TextMessageRole, ToolCallStatus, ToolResult, parts,
 };
 use crate::effect::CallKey;
 use crate::hook::HookMoment;
@@ -11,7 +11,6 @@ use crate::outcome::{ErrorKind, Outcome};
 use crate::pending::Pending;
 use crate::time::Duration;
 use serde::Serialize;
-use stepwell_core::event::MessageContent;
 use stepwell_mirror::mirror;
 
 mirror! {
@@ -118,9 +117,4 @@ mirror! {
             event: JsonValue,
         },
     }
-}
-
-/// Returns the parts of a content that is more than text.
-fn parts(content: &MessageContent) -> Option<JsonValue> {
-    matches!(content, MessageContent::Parts(_)).then(|| JsonValue::of(content))
 }

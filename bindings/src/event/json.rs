@@ -18,6 +18,35 @@ pub fn event_to_json(event: Event) -> JsonValue {
     }
 }
 
+/// A content: its text, or all of it where it is more than text.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Content<'a> {
+    Parts(&'a JsonValue),
+    Text(&'a str),
+}
+
+impl<'a> Content<'a> {
+    fn new(text: &'a str, parts: &'a Option<JsonValue>) -> Self {
+        parts.as_ref().map_or(Self::Text(text), Self::Parts)
+    }
+}
+
+/// `content` is all of the result.
+pub(super) fn finished<S: Serializer>(
+    content: &str,
+    parts: &Option<JsonValue>,
+    to: S,
+) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct Finished<'a> {
+        content: Content<'a>,
+    }
+
+    let content = Content::new(content, parts);
+    Finished { content }.serialize(to)
+}
+
 /// `content` is all of the answer.
 pub(super) fn tool_call_result<S: Serializer>(
     message_id: &str,
@@ -28,13 +57,6 @@ pub(super) fn tool_call_result<S: Serializer>(
     to: S,
 ) -> Result<S::Ok, S::Error> {
     #[derive(Serialize)]
-    #[serde(untagged)]
-    enum Content<'a> {
-        Parts(&'a JsonValue),
-        Text(&'a str),
-    }
-
-    #[derive(Serialize)]
     #[serde(rename_all = "camelCase")]
     struct Answer<'a> {
         message_id: &'a str,
@@ -44,13 +66,10 @@ pub(super) fn tool_call_result<S: Serializer>(
         common: &'a Option<EventCommon>,
     }
 
-    let content = parts
-        .as_ref()
-        .map_or(Content::Text(content), Content::Parts);
     Answer {
         message_id,
         tool_call_id,
-        content,
+        content: Content::new(content, parts),
         common,
     }
     .serialize(to)

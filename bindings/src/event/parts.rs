@@ -1,6 +1,7 @@
-use super::json::members;
+use super::json::{finished, members};
 use crate::json_value::JsonValue;
 use serde::Serialize;
+use stepwell_core::event::MessageContent;
 use stepwell_core::tool;
 use stepwell_mirror::mirror;
 
@@ -85,9 +86,12 @@ mirror! {
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum ToolResult {
     /// The tool returned a result.
+    #[serde(serialize_with = "finished")]
     Finished {
         /// The text of the result.
         content: String,
+        /// The complete result where it is more than text: a JSON array of content parts.
+        parts: Option<JsonValue>,
     },
     /// The tool returned nothing; the model is shown why.
     Failed {
@@ -103,6 +107,7 @@ impl From<tool::ToolResult> for ToolResult {
         match result {
             Ok(output) => Self::Finished {
                 content: output.content.to_text(),
+                parts: parts(&output.content),
             },
             Err(failure) => Self::Failed {
                 kind: failure.kind.into(),
@@ -110,4 +115,9 @@ impl From<tool::ToolResult> for ToolResult {
             },
         }
     }
+}
+
+/// Returns the parts of a content that is more than text.
+pub(super) fn parts(content: &MessageContent) -> Option<JsonValue> {
+    matches!(content, MessageContent::Parts(_)).then(|| JsonValue::of(content))
 }

@@ -1,6 +1,7 @@
 //! What kept a turn from a complete answer, as a value and as an error to throw.
 
 use super::Outcome;
+use crate::model_choice::ModelName;
 #[cfg(feature = "agent")]
 use crate::turn::Finished;
 use serde::{Deserialize, Serialize};
@@ -16,6 +17,8 @@ mirror! {
         - is_retryable,
         /// Whether a later attempt may succeed.
         retryable: bool = is_retryable,
+        /// The model that was asked last, with its provider. `problem_of` does not know it.
+        model,
     }
 
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, uniffi::Enum)]
@@ -58,7 +61,11 @@ pub fn require_whole(finished: Finished) -> Result<Finished, TurnError> {
     match run::Outcome::from(finished.outcome.clone()).problem() {
         Some(problem) => {
             let kind = problem.kind;
-            Err(TurnError::from_core(problem.into(), finished, kind))
+            let problem = Problem {
+                model: finished.model.clone(),
+                ..problem.into()
+            };
+            Err(TurnError::from_core(problem, finished, kind))
         }
         None => Ok(finished),
     }

@@ -13,8 +13,10 @@ export type MisuseCode = "configuration" | "invalidArgument" | "snapshot" | "sta
 export interface ErrorDetails {
   /** The precise reason within the kind, if there is one. */
   code?: string | undefined;
-  /** The provider that the turn asked. */
+  /** The provider that the turn asked last. */
   provider?: string | undefined;
+  /** The name of the model that the turn asked last. */
+  model?: string | undefined;
   /** The HTTP status of the provider's answer. */
   status?: number | undefined;
   /** Whether the same call may succeed another time. */
@@ -41,8 +43,10 @@ export class StepwellError extends Error {
   declare readonly retryable: boolean;
   /** The precise reason within the kind: a `MisuseCode`, or a `StoreErrorCode`. */
   declare readonly code?: string;
-  /** The provider that the turn asked; absent if the turn had not begun. */
+  /** The provider that the turn asked last; absent if the turn had not begun. */
   declare readonly provider?: string;
+  /** The name of the model that the turn asked last; absent if the turn had not begun. */
+  declare readonly model?: string;
   /** The HTTP status of the provider's answer, if it answered with an error. */
   declare readonly status?: number;
   // Hidden from logs and error trackers, which would print it: it holds the conversation.

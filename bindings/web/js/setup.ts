@@ -20,7 +20,7 @@ export interface Clock {
 }
 
 /** What happens if the code of a tool is broken. */
-export type OnToolError = "tellModel" | "fail";
+export type OnToolError = "tellModel" | "showModel" | "fail";
 
 /** What an agent is: its model, and the fields of `RunConfig` that apply to an agent, with the app's code. */
 export interface AgentOptions<T = string, Deps = unknown>
@@ -38,8 +38,9 @@ export interface AgentOptions<T = string, Deps = unknown>
   /** Asks the user the questions of running tools; without one they wait: see `Turn.pending`. */
   answerer?: Answerer;
   /**
-   * What happens if the code of a tool throws anything but a `ToolError`: the model is told (`tellModel`, if left out), or the
-   * turn fails with an error of the kind `toolFailed`, whose `cause` is what was thrown (`fail`, for tests).
+   * What happens if the code of a tool throws anything but a `ToolError`: the model is told only that the tool failed
+   * (`tellModel`, if left out), or is shown what was thrown (`showModel`), which may hold addresses and secrets, or the turn
+   * fails with an error of the kind `toolFailed`, whose `cause` is what was thrown (`fail`, for tests).
    */
   onToolError?: OnToolError;
   /** Shortens a conversation that no longer fits the model's context; `contextGuard.atLimit` is then `trim`. */
@@ -160,6 +161,6 @@ export function setUp(options: Definition): Setup {
   config.hooks = specs(hooks);
   if (new Set(hooks.map((hook) => hook.name)).size < hooks.length) throw unfit("two hooks have one name", "give each a name of its own");
   const instructionsFrom = typeof instructions === "function" ? instructions : undefined;
-  const code = { approver, answerer, onToolError: oneOf("onToolError", onToolError, ["tellModel", "fail"]), trimContext, modelFor, read: typed?.read, runSource, credentials: models.map(({ credentials }) => credentials), hooks: [...hooks], instructionsFrom };
+  const code = { approver, answerer, onToolError: oneOf("onToolError", onToolError, ["tellModel", "showModel", "fail"]), trimContext, modelFor, read: typed?.read, runSource, credentials: models.map(({ credentials }) => credentials), hooks: [...hooks], instructionsFrom };
   return { config, tools: byName, ...code, deps: undefined, fetch, clock, journal };
 }

@@ -25,9 +25,9 @@ export async function run({ tools, deps, onToolError, clock: { now } }: Setup, i
     return (machine) => machine.toolFinished(id, content, now());
   } catch (error) {
     if (error instanceof Deferred) return (machine) => machine.toolDeferred(id, now());
-    const kind = error instanceof ToolError ? "error" : "panicked";
-    if (kind === "panicked" && onToolError === "fail" && !signal.aborted) asking.fail(invocation.name, error);
-    return (machine) => machine.toolFailed(id, words(error), now(), kind);
+    if (error instanceof ToolError) return (machine) => machine.toolFailed(id, words(error), now());
+    if (onToolError === "fail" && !signal.aborted) asking.fail(invocation.name, error);
+    return (machine) => machine.toolFailed(id, onToolError === "showModel" ? words(error) : "", now(), "panicked");
   }
 }
 

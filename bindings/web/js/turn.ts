@@ -518,8 +518,7 @@ export class Turn<T = string> implements AsyncIterable<Update> {
     const { problem } = ended.outcome;
     if (problem) {
       const { kind, message, advice, retryable, status } = problem;
-      const { provider } = this.#machine?.model ?? this.host.setup.config;
-      this.#failed = { error: new StepwellError(kind, message, advice, { provider, status, retryable, cause: ended.cause, result: { output: undefined, ...resultOf(ended) } }) };
+      this.#failed = { error: new StepwellError(kind, message, advice, { ...this.#machine?.model, status, retryable, cause: ended.cause, result: { output: undefined, ...resultOf(ended) } }) };
     }
     this.#ended = ended;
     this.host.over(ended, this.#machine);

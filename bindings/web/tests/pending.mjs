@@ -113,7 +113,10 @@ export async function pendings(stepwell) {
   {
     const broken = { name: "pay", description: "Pays.", execute: () => { throw new TypeError("no such table"); } };
     const told = agent([calls("pay"), says("Sorry.")], { tools: [broken] });
-    check("a broken tool is told to the model", (await told.one.run("Pay")).text === "Sorry." && /no such table/.test(told.requests[1]));
+    check("the model is told that a tool is broken", (await told.one.run("Pay")).text === "Sorry." && /a mistake in its code/.test(told.requests[1]));
+    check("and not what was thrown", !/no such table/.test(told.requests[1]));
+    const shown = agent([calls("pay"), says("Sorry.")], { tools: [broken], onToolError: "showModel" });
+    check("unless the app wants that", (await shown.one.run("Pay")).text === "Sorry." && /no such table/.test(shown.requests[1]));
     const { one, requests } = agent([calls("pay")], { tools: [broken], onToolError: "fail" });
     const error = await one.run("Pay").catch((error) => error);
     check(`or fails the turn: ${error}`, error instanceof StepwellError && error.kind === "toolFailed" && error.cause instanceof TypeError && error.result.stopReason === "failed" && requests.length === 1);

@@ -6,8 +6,8 @@ use super::view::{
 };
 use crate::event::{AssistantMessage, Message, MessageContent, ToolCall};
 use crate::run::{
-    Block, BlockContent, Decision, SessionError, StoredTurn as Turn, TextOptions, TurnStatus,
-    in_sequence, is_correction, is_cut, replay_turn,
+    Block, BlockContent, Decision, Pending, PendingKind, SessionError, StoredTurn as Turn,
+    TextOptions, TurnStatus, in_sequence, is_correction, is_cut, replay_turn,
 };
 use crate::tool::{ToolFailureKind, ToolResult};
 use crate::transcript::{ToolCallStatus, Transcript, without_edited_note};
@@ -243,6 +243,22 @@ impl ViewState {
         }
         let (owner, _) = self.calls.get(&(turn.clone(), call))?;
         Some(owner.clone())
+    }
+
+    /// Notes that a call of a stored turn waits: it is shown as it was while its host drove the turn.
+    pub(super) fn note_pending(&mut self, pending: &Pending) {
+        let call = &pending.tool_call_id;
+        let Some(owner) = self.transcript.owner(call).cloned() else {
+            return;
+        };
+        let execution = self.executions.get_mut(&(owner, call.clone()));
+        if let Some(execution) = execution.filter(|execution| !execution.status.is_final()) {
+            execution.status = match pending.kind {
+                PendingKind::Approval => ToolCallStatus::AwaitingApproval,
+                PendingKind::Question => ToolCallStatus::Executing,
+                PendingKind::Result => ToolCallStatus::Deferred,
+            };
+        }
     }
 
     /// Notes that an agent has answered a call itself. The result is in the conversation, where the agent may change

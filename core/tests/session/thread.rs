@@ -437,9 +437,13 @@ fn shows(stored: &ChatPart, seen: &ChatPart) -> bool {
             seen.starts_with(text)
         }
         (ChatPart::Tool { card }, ChatPart::Tool { card: seen }) if !card.status.is_final() => {
+            // That a call waits is stored just before the user sees it.
             matches!(
                 card.status,
-                ToolCallStatus::Pending | ToolCallStatus::Deferred
+                ToolCallStatus::Pending
+                    | ToolCallStatus::AwaitingApproval
+                    | ToolCallStatus::Executing
+                    | ToolCallStatus::Deferred
             ) && card.tool_call_id == seen.tool_call_id
                 && card.label == seen.label
         }

@@ -6,6 +6,7 @@ use crate::durable::{history, in_time};
 use crate::error::Error;
 use crate::store::TurnKey;
 use crate::threads::KnownTranscript;
+use stepwell_core::session::Turn;
 use stepwell_core::transcript::Transcript;
 
 impl<T> Conversation<T> {
@@ -46,5 +47,24 @@ impl<T> Conversation<T> {
             }
         }
         Ok(transcript)
+    }
+
+    /// Reads the turns of the conversation from the store, the oldest first: for a
+    /// [chat screen](stepwell_core::session::ChatReducer::from_turns), which shows calls that have not ended, what waits for
+    /// the user, and why the last turn failed. Empty without a store, or if the store does not have the conversation.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub async fn stored_turns(&self) -> Result<Vec<Turn>, Error> {
+        let Some(stored) = self.runner.stored() else {
+            return Ok(Vec::new());
+        };
+        let key = self.key();
+        let record = in_time(stored.store.thread(key)).await?;
+        let Some(latest) = record.and_then(|record| record.latest) else {
+            return Ok(Vec::new());
+        };
+        let turn = TurnKey::new(key.clone(), latest);
+        Ok(in_time(stored.store.path(&turn)).await?)
     }
 }

@@ -19,44 +19,58 @@ const MAX_COMMANDS: usize = 64;
 /// How often the inbox is looked at without being woken.
 const SEARCH_INTERVAL: Duration = Duration::from_secs(1);
 
-/// A reply to a turn, as it is sent.
+/// A reply to a turn, as another process sends it to the turn's owner through the inbox of their store.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct ToTurn {
-    pub(super) thread: ThreadKey,
-    pub(super) turn: RunId,
-    /// The id of what waits.
-    pub(super) id: String,
-    pub(super) reply: Reply,
+pub struct SentReply {
+    /// The conversation.
+    pub thread: ThreadKey,
+    /// The turn.
+    pub turn: RunId,
+    /// The id of what waits, as [`pending`](crate::store::pending) lists it.
+    pub id: String,
+    /// The reply.
+    pub reply: Reply,
 }
 
-impl ToTurn {
+impl SentReply {
     pub(super) fn to_text(&self) -> String {
         serde_json::json!({ "pending": self }).to_string()
     }
 
     /// Returns the reply of a command; `None` if it is a command of another kind.
-    fn from_text(text: &str) -> Option<Self> {
+    #[must_use]
+    pub fn from_text(text: &str) -> Option<Self> {
         #[derive(Deserialize)]
         struct Command {
-            pending: ToTurn,
+            pending: SentReply,
         }
         let command: Result<Command, _> = serde_json::from_str(text);
         command.ok().map(|command| command.pending)
     }
 }
 
-/// What the owner of a turn says about a reply.
+/// The acknowledgement of a reply by the owner of the turn, or the reason of its refusal.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Heard {
+#[allow(clippy::exhaustive_enums)]
+pub enum Heard {
     /// The turn has taken the reply.
     Done,
     /// Nothing waits under the id.
-    NotPending { id: String },
+    NotPending {
+        /// The id.
+        id: String,
+    },
     /// No result of the call is awaited.
-    NotAwaited { id: String },
+    NotAwaited {
+        /// The provider's id for the call.
+        id: String,
+    },
     /// The arguments or the answer do not fit.
-    Unfit { message: String },
+    Unfit {
+        /// The reason.
+        message: String,
+    },
 }
 
 impl Heard {
@@ -157,7 +171,7 @@ impl Listener {
             let Some(sent) = in_time(inbox.command(&id)).await? else {
                 continue;
             };
-            let Some(command) = ToTurn::from_text(&sent.command) else {
+            let Some(command) = SentReply::from_text(&sent.command) else {
                 continue;
             };
             let Some(heard) = self.take(command).await else {
@@ -171,7 +185,7 @@ impl Listener {
     }
 
     /// Gives a turn the reply, if this process drives it.
-    async fn take(&self, command: ToTurn) -> Option<Heard> {
+    async fn take(&self, command: SentReply) -> Option<Heard> {
         let threads = self.threads.upgrade()?;
         let commands = threads.commands(&command.thread)?;
         let turn = ask_for(&commands, |machine| machine.turn().cloned()).await;

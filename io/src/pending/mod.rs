@@ -7,4 +7,6 @@ pub(crate) mod reply;
 mod store;
 mod turn;
 
+pub use listener::{Heard, SentReply};
+pub use reply::Reply;
 pub use store::pending;

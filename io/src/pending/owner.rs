@@ -1,6 +1,6 @@
 //! A reply to a turn that this process does not drive.
 
-use super::listener::{Heard, ToTurn};
+use super::listener::{Heard, SentReply};
 use super::reply::Reply;
 use crate::agent::recover::claim;
 use crate::durable::{StoreSetup, in_time};
@@ -64,7 +64,7 @@ async fn ask(
     id: &str,
     reply: &Reply,
 ) -> Result<Option<Heard>, Error> {
-    let command = ToTurn {
+    let command = SentReply {
         thread: turn.key.thread.clone(),
         turn: turn.key.turn.clone(),
         id: id.to_owned(),

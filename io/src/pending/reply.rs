@@ -9,15 +9,29 @@ use stepwell_core::tool::ToolResult;
 /// A reply to something that a turn waits for. Its serde form is sent between the hosts of a store.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Reply {
-    /// The call may run, with these arguments instead of the model's if there are any.
-    Approve { arguments: Option<Value> },
+// Every host handles every reply.
+#[allow(clippy::exhaustive_enums)]
+pub enum Reply {
+    /// The call may run.
+    Approve {
+        /// The arguments that replace the model's, if there are any.
+        arguments: Option<Value>,
+    },
     /// The call may not run, or the question has no answer.
-    Deny { reason: Option<String> },
+    Deny {
+        /// The reason, for the model or for the tool that asked.
+        reason: Option<String>,
+    },
     /// The answer to a question.
-    Answer { value: Value },
+    Answer {
+        /// The answer, which fits the question's schema.
+        value: Value,
+    },
     /// The result of a call.
-    Result { result: ToolResult },
+    Result {
+        /// The result.
+        result: ToolResult,
+    },
 }
 
 impl Reply {

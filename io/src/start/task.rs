@@ -295,6 +295,7 @@ impl Unbegun {
             transcript: task.runner.transcript(),
             usage: TokenUsage::default(),
             hops: 0,
+            model: None,
             output: None,
             shown_as: task.runner.config().text,
         };

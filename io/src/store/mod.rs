@@ -70,6 +70,9 @@ mod turn_store;
 mod wake;
 
 pub use crate::pending::pending;
+/// For a host that drives turns in a way of its own, and takes the replies of other processes.
+#[doc(hidden)]
+pub use crate::pending::{Heard, Reply, SentReply};
 pub use error::{StoreError, StoreFuture};
 pub use event_store::EventStore;
 pub use inbox::Inbox;

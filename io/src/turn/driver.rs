@@ -17,7 +17,7 @@ use std::collections::VecDeque;
 use std::pin::pin;
 use std::sync::Arc;
 use stepwell_core::run::{
-    Effect, EffectId, Input, Misuse, Outcome, Output, RunEvent, TextOptions, TimerKey,
+    Effect, EffectId, Input, Misuse, ModelName, Outcome, Output, RunEvent, TextOptions, TimerKey,
 };
 use tokio::sync::mpsc::{self, error::TrySendError};
 use tokio::sync::{oneshot, watch};
@@ -385,17 +385,15 @@ impl Driver {
         let usage = self.run.machine.usage();
         spans::record_end(&self.setup.config.endpoint, &outcome, &usage);
         let hops = self.run.machine.hop() + 1;
+        let config = self.run.machine.config();
         Finished {
             outcome,
             transcript: self.run.machine.transcript().clone(),
             usage,
             hops,
+            model: config.map(|config| ModelName::of(&config.endpoint)),
             output: self.run.machine.output().cloned(),
-            shown_as: self
-                .run
-                .machine
-                .config()
-                .map_or_else(TextOptions::default, |config| config.text),
+            shown_as: config.map_or_else(TextOptions::default, |config| config.text),
         }
     }
 }

@@ -233,7 +233,8 @@ impl Effects {
         let cancel_when_dropped = cancel.clone().drop_guard();
         let call = ToolContext::new(invocation, self.setup.deps.clone(), cancel, Some(link));
         let work = async move {
-            let answer = handler::run(handler, call).await;
+            let show = setup.on_tool_error == OnToolError::ShowModel;
+            let answer = handler::run(handler, call, show).await;
             drop(cancel_when_dropped);
             let input = match answer {
                 Ok(ToolAnswer::Deferred) => Input::ToolDeferred { effect: id },

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use std::fmt;
 use stepwell_core::event::{Message, TokenUsage};
-use stepwell_core::run::{Outcome, TextOptions};
+use stepwell_core::run::{ModelName, Outcome, TextOptions};
 use stepwell_core::transcript::Transcript;
 
 /// The end of a turn, however it ended: of [`TurnEvents`](crate::turn::TurnEvents). Its `Debug` output says how the turn ended, and holds nothing of the conversation.
@@ -17,6 +17,9 @@ pub struct Finished {
     pub usage: TokenUsage,
     /// The number of streams.
     pub hops: u32,
+    /// The model that was asked last: with a fallback, the one whose answer or failure ended the turn. Absent for a turn
+    /// that never began.
+    pub model: Option<ModelName>,
     /// The typed answer, if one was asked for and the turn has succeeded.
     pub output: Option<Value>,
     /// The options with which the turn's text was shown.
@@ -43,6 +46,7 @@ impl Finished {
             transcript: Transcript::default(),
             usage: TokenUsage::default(),
             hops: 0,
+            model: None,
             output: None,
             shown_as: TextOptions::default(),
         }

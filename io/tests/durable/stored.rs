@@ -204,6 +204,10 @@ async fn a_thread_of_the_store_is_read_before_anything_is_sent_on_it() {
         "Let me see."
     );
     assert_eq!(later.transcript().text(), "Two.");
+    let turns = later.conversation.stored_turns().await.unwrap();
+    let statuses: Vec<_> = turns.iter().map(|turn| turn.status).collect();
+    let (complete, streaming) = (TurnStatus::Complete, TurnStatus::Streaming);
+    assert_eq!(statuses, [complete, complete, streaming]);
     turn.cancel();
     let (_, finished) = watch(turn).await;
     let whole = finished.transcript.messages().len();

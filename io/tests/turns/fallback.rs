@@ -90,6 +90,25 @@ async fn a_wrong_key_is_no_reason_to_ask_another_model() {
 }
 
 #[tokio::test]
+async fn an_error_names_the_model_that_failed_last() {
+    let first = start(Script::new().hop(out_of_order())).await;
+    let second = start(Script::new().hop(Hop::error(401, "Incorrect API key provided"))).await;
+    let other = Model::anthropic("second")
+        .base_url(second.base_url())
+        .api_key("wrong");
+    let agent = Agent::builder(model(&first, "first"))
+        .fallback([other])
+        .model_health(&ModelHealth::new())
+        .configure(|config| config.retry.attempts = 1);
+    let agent: Agent = agent.build().expect("an agent");
+    let error = agent.run("Hello").await.expect_err("the key is wrong");
+    assert_eq!(error.kind(), ErrorKind::Authentication);
+    assert_eq!(error.status(), Some(401));
+    assert_eq!(error.provider(), Some("anthropic"));
+    assert_eq!(error.model(), Some("second"));
+}
+
+#[tokio::test]
 async fn the_app_chooses_the_model_of_each_hop() {
     let call = Hop::new().tool_call_with_id("c", "get_secret_number", json!({ "name": "alice" }));
     let large = start(Script::new().hop(call)).await;

@@ -3,9 +3,9 @@ use crate::support::IntoChat as _;
 use serde_json::json;
 use std::convert::Infallible;
 use std::sync::Arc;
-use stepwell_io::ErrorKind;
 use stepwell_io::tool::{Decision, Tool, ToolCallStatus, ToolFailureKind};
 use stepwell_io::turn::{Event, Outcome, RunEvent, TurnLimit};
+use stepwell_io::{ErrorKind, OnToolError};
 use stepwell_mock_llm::{Hop, Script};
 use tokio::sync::Barrier;
 
@@ -115,6 +115,27 @@ async fn a_tool_that_panics_is_that_tools_error() {
     let (shown, kind) = result_of(script, secret_number(), true).await;
     assert!(shown.contains("a mistake in its code"), "{shown}");
     assert_eq!(kind, Some(ToolFailureKind::Panicked));
+}
+
+#[tokio::test]
+async fn the_text_of_a_panic_reaches_the_model_if_the_app_asks_for_it() {
+    for (policy, is_shown) in [
+        (OnToolError::TellModel, false),
+        (OnToolError::ShowModel, true),
+    ] {
+        let server = start(one_call("get_secret_number", r#"{"name":"bob"}"#)).await;
+        let agent = agent(&server)
+            .tool(secret_number(), |call| async move {
+                assert!(call.name.is_empty(), "postgres://user:pass@db");
+                lookup(call).await
+            })
+            .on_tool_error(policy);
+        let chat = agent.chat();
+        watch(chat.send("Go on")).await;
+        let shown = messages(&server.requests()[1], "tool")[0]["content"].to_string();
+        assert!(shown.contains("a mistake in its code"), "{shown}");
+        assert_eq!(shown.contains("postgres://"), is_shown, "{shown}");
+    }
 }
 
 #[tokio::test]

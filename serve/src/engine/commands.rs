@@ -8,6 +8,7 @@ use std::sync::Arc;
 use stepwell_core::ToolCallId;
 use stepwell_core::event::ResumeEntry;
 use stepwell_io::AgentBuilder;
+use stepwell_io::store::Reply;
 use stepwell_io::tool::ToolResult;
 use tokio::sync::oneshot;
 
@@ -23,6 +24,8 @@ pub enum Command {
     BringResult(ToolCallId, ToolResult),
     /// Continues the turn in a new run.
     Continue(Box<Continued>),
+    /// Replies to what waits under this id, as the conversation of a process that is no host does.
+    Reply(String, Reply),
 }
 
 /// The run in which a waiting turn continues.

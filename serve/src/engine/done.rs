@@ -6,6 +6,7 @@ use crate::turn::event_writer;
 use std::sync::Arc;
 use stepwell_core::ToolCallId;
 use stepwell_core::run::BlockContent;
+use stepwell_core::session;
 use stepwell_io::store::{Store, TurnKey};
 use stepwell_io::tool::ToolResult;
 use tokio_util::sync::CancellationToken;
@@ -36,6 +37,11 @@ pub(crate) async fn is_done(
             let written = event_writer::read(store, turn, &CancellationToken::new()).await?;
             let run = continued.brought.run.as_ref();
             Ok(run.is_some_and(|run| written.has_run(&run.id)))
+        }
+        Command::Reply(id, _) => {
+            let turn = store.turn(turn).await?;
+            let waiting = turn.as_ref().map(session::pending).unwrap_or_default();
+            Ok(!waiting.iter().any(|waits| waits.id == *id))
         }
         Command::CancelCall(call) => {
             let statuses = Statuses::of_last(&store.path(turn).await?)?;

@@ -5,12 +5,15 @@ use crate::engine::done::is_done;
 use crate::engine::reply::Reply;
 use crate::engine::times::LOOKED_EVERY;
 use crate::engine::{Command, Driver, EngineError, LONGEST_REQUEST};
+use crate::turn::answers::Unresumable;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use stepwell_core::registry::ThreadKey;
 use stepwell_io::RunId;
-use stepwell_io::store::{Changes, RESTING, SentCommand, StoreError, TurnKey, Unfinished};
+use stepwell_io::store::{
+    Changes, Heard, RESTING, SentCommand, SentReply, StoreError, TurnKey, Unfinished,
+};
 use tokio::time::Instant;
 use uuid::Uuid;
 
@@ -240,6 +243,9 @@ impl Driver {
         let Some(sent) = command.unwrap_or_else(|_| Err(no_answer()))? else {
             return Ok(None);
         };
+        if let Some(sent) = SentReply::from_text(&sent.command) {
+            return self.hear_reply(sent).await;
+        }
         let told: ForTurn =
             serde_json::from_str(&sent.command).map_err(|error| unreadable(&error))?;
         let key = TurnKey::new(told.thread, told.turn);
@@ -269,5 +275,32 @@ impl Driver {
         };
         let reply = serde_json::to_string(&reply).map_err(|error| unreadable(&error))?;
         Ok(Some(reply))
+    }
+
+    /// Gives a turn the reply of a conversation in a process that is no host, and returns the acknowledgement.
+    async fn hear_reply(&self, sent: SentReply) -> Result<Option<String>, EngineError> {
+        let SentReply {
+            thread,
+            turn,
+            id,
+            reply,
+        } = sent;
+        let Some(active) = self.find(&TurnKey::new(thread, turn)) else {
+            return Ok(None);
+        };
+        let heard = match active.tell(Command::Reply(id.clone(), reply)).await {
+            Ok(()) => Heard::Done,
+            Err(EngineError::NoCall { .. } | EngineError::NotWaiting { .. }) => {
+                Heard::NotAwaited { id }
+            }
+            Err(EngineError::Answers(Unresumable::Unknown(_))) => Heard::NotPending { id },
+            Err(EngineError::Answers(error)) => Heard::Unfit {
+                message: error.to_string(),
+            },
+            Err(EngineError::Over) => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let heard = serde_json::to_string(&heard).map_err(|error| unreadable(&error))?;
+        Ok(Some(heard))
     }
 }

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use stepwell_core::ToolCallId;
 use stepwell_core::event::{Interrupt, ResumeEntry, ResumeStatus};
 use stepwell_core::run::{self, UserAnswer};
+use stepwell_io::store::Reply;
 use stepwell_io::tool::{Decision, ToolRegistry};
 use time::OffsetDateTime;
 
@@ -134,5 +135,59 @@ impl Answers {
             }
         }
         Ok(answers)
+    }
+
+    /// Reads the reply that a conversation gives to a question, and returns it as the client of the turn is told of it.
+    pub(crate) fn of_reply(
+        question: &Question,
+        reply: Reply,
+        tools: &ToolRegistry,
+    ) -> Result<(ResumeEntry, Self), Unresumable> {
+        let id = &question.interrupt.id;
+        let misfit = |reason| Unresumable::Payload {
+            id: id.clone(),
+            reason,
+        };
+        let mut answers = Self::default();
+        let mut status = ResumeStatus::Resolved;
+        match (&question.asker, &question.interrupt.tool_call_id, reply) {
+            (Asker::Call(tool), Some(call), reply) => {
+                let decision = match reply {
+                    Reply::Approve { arguments: None } => Decision::Granted,
+                    Reply::Approve {
+                        arguments: Some(arguments),
+                    } => {
+                        let arguments = arguments.to_string();
+                        let checked = tools.check(tool, &arguments);
+                        checked.map_err(|error| misfit(error.to_string()))?;
+                        Decision::Edited { arguments }
+                    }
+                    Reply::Deny { reason } => Decision::Denied { reason },
+                    _ => return Err(Unresumable::Unknown(id.clone())),
+                };
+                answers.decisions.insert(call.clone(), decision);
+            }
+            (Asker::RunningTool(asked), _, Reply::Answer { value }) => {
+                let checked = asked.check(&value);
+                checked.map_err(|error| misfit(error.to_string()))?;
+                answers
+                    .given
+                    .insert(id.clone(), UserAnswer::Given { value });
+            }
+            (Asker::RunningTool(_), _, Reply::Deny { reason }) => {
+                status = ResumeStatus::Cancelled;
+                let declined = UserAnswer::Declined { reason };
+                answers.given.insert(id.clone(), declined);
+            }
+            _ => return Err(Unresumable::Unknown(id.clone())),
+        }
+        let entry = ResumeEntry {
+            interrupt_id: id.clone(),
+            status,
+            payload: None,
+            metadata: None,
+            extra: Default::default(),
+        };
+        Ok((entry, answers))
     }
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use stepwell_core::event::{Interrupt, ResumeEntry, ResumeStatus};
 use stepwell_core::run::{EffectId, UserAnswer};
 use stepwell_core::{CallKey, ToolCallId};
+use stepwell_io::store::Reply;
 use stepwell_io::tool::{Decision, ToolInvocation, ToolRegistry};
 use time::OffsetDateTime;
 use tokio::sync::oneshot;
@@ -206,6 +207,19 @@ impl Questions {
     ) -> Result<Answers, Unresumable> {
         let questions = self.0.iter().map(|open| &open.question);
         Answers::read(entries, &questions, tools, OffsetDateTime::now_utc())
+    }
+
+    /// Reads the reply that a conversation gives to an open question.
+    pub(crate) fn read_reply(
+        &self,
+        id: &str,
+        reply: Reply,
+        tools: &ToolRegistry,
+    ) -> Result<(ResumeEntry, Answers), Unresumable> {
+        let unknown = || Unresumable::Unknown(id.to_owned());
+        let mut questions = self.0.iter().map(|open| &open.question);
+        let question = questions.find(|question| question.interrupt.id == id);
+        Answers::of_reply(question.ok_or_else(unknown)?, reply, tools)
     }
 
     /// Closes the questions that `answers` answer, and notifies those that wait for them. Returns the effects that

@@ -6,6 +6,7 @@ mod dropped_logs;
 mod gone_on;
 mod hosts;
 mod model;
+mod replies;
 mod rests;
 
 use crate::engine::{DriverSetup, Engine, EngineError, LocalEngine, NewTurn, Origin, Parent};

@@ -4,10 +4,9 @@
 use anyhow::{Context as _, ensure};
 
 /// The generated classes whose names belong to classes that are written by hand.
-const RENAMED: [(&str, &str); 7] = [
+const RENAMED: [(&str, &str); 6] = [
     ("Agent", "FfiAgent"),
     ("Conversation", "FfiConversation"),
-    ("OnToolError", "FfiOnToolError"),
     ("Turn", "FfiTurn"),
     ("Recovered", "FfiRecovered"),
     ("ToolContext", "FfiToolContext"),

@@ -42,7 +42,9 @@ Future<Answer> runTool(
     return (RunMachine machine) => machine.toolFailed(id, error.message);
   } catch (error) {
     if (onToolError == OnToolError.fail) asking.fail(invocation, error);
-    return (RunMachine machine) => machine.toolFailed(id, '$error', kind: ToolFailureKind.panicked);
+    // Without a message the model is told only that the tool failed.
+    final told = onToolError == OnToolError.showModel ? '$error' : '';
+    return (RunMachine machine) => machine.toolFailed(id, told, kind: ToolFailureKind.panicked);
   }
 }
 

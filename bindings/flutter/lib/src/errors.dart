@@ -3,7 +3,7 @@ import 'result.dart';
 import 'shapes.dart';
 
 /// What an exception knows in addition to its message and advice.
-typedef ErrorDetails = ({String? provider, int? status, bool retryable, TurnResult<void>? result});
+typedef ErrorDetails = ({String? provider, String? model, int? status, bool retryable, TurnResult<void>? result});
 
 /// What went wrong, and what to do about it: the base of all exceptions of Stepwell, one class for each [kind]. A turn
 /// whose answer is incomplete throws one, also if it was cancelled; so does a call that cannot work, and a store.
@@ -11,7 +11,7 @@ abstract class StepwellException implements Exception {
   const StepwellException(this.message, this.advice, [this._details = none]);
 
   /// Nothing in addition to a message and advice.
-  static const ErrorDetails none = (provider: null, status: null, retryable: false, result: null);
+  static const ErrorDetails none = (provider: null, model: null, status: null, retryable: false, result: null);
 
   final ErrorDetails _details;
 
@@ -24,8 +24,11 @@ abstract class StepwellException implements Exception {
   /// What to do about it.
   final String advice;
 
-  /// The provider that the turn asked; null if the turn had not begun.
+  /// The provider that the turn asked last; null if the turn had not begun.
   String? get provider => _details.provider;
+
+  /// The name of the model that the turn asked last; null if the turn had not begun.
+  String? get model => _details.model;
 
   /// The HTTP status of the provider's answer, if it answered with an error.
   int? get status => _details.status;

@@ -5,9 +5,9 @@ import 'store.dart';
 import 'turn_exceptions.dart';
 
 /// The exception of what kept a turn from a complete answer.
-StepwellException exceptionOf(Problem problem, {String? provider, TurnResult<void>? result}) {
+StepwellException exceptionOf(Problem problem, {String? provider, String? model, TurnResult<void>? result}) {
   final Problem(:kind, :message, :advice, :status, :retryable) = problem;
-  final ErrorDetails details = (provider: provider, status: status, retryable: retryable, result: result);
+  final ErrorDetails details = (provider: provider, model: model, status: status, retryable: retryable, result: result);
   return switch (kind) {
     ErrorKind.authentication => AuthenticationException(message, advice, details),
     ErrorKind.permission => PermissionException(message, advice, details),

@@ -47,8 +47,11 @@ final class Tool {
 
 /// What happens if the code of a tool throws anything but a [ToolException].
 enum OnToolError {
-  /// The model is told what was thrown, and the turn continues.
+  /// The model is told that the tool failed, and nothing of what was thrown; the turn continues.
   tellModel,
+
+  /// The model is shown what was thrown, which may hold addresses, queries and secrets; the turn continues.
+  showModel,
 
   /// The turn fails with a `ToolFailedException`, and the model is not told: for tests.
   fail,

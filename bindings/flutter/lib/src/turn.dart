@@ -468,8 +468,9 @@ final class Turn<T> {
         }
       case final problem:
         final TurnResult<void> result = ended.result(null);
-        final provider = _machine?.model?.provider ?? _code.config.provider;
-        final error = exceptionOf(problem, provider: provider, result: result);
+        final asked = _machine?.model;
+        final provider = asked?.provider ?? _code.config.provider;
+        final error = exceptionOf(problem, provider: provider, model: asked?.model, result: result);
         _result.completeError(error);
         _updates.addError(error);
     }

@@ -163,6 +163,7 @@ class Definition:
             store=None if store is None else _ffi.StoreSetup(store=store.inner, waits=given.get("wait_for_store", False)),
             journal=None if journal is None else Sink(journal),
             registry=None if registry is None else registry.inner,
+            on_tool_error=_ffi.OnToolError.SHOW_MODEL if given.get("on_tool_error") == "show" else None,
         )
         return lowered, setup
 

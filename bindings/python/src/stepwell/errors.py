@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 from ._ffi import stepwell_ffi as _ffi
 
 if TYPE_CHECKING:
-    from .outcomes import Problem
+    from .outcomes import ModelName, Problem
     from .result import TurnResult
 
 P = ParamSpec("P")
@@ -25,7 +25,10 @@ class StepwellError(Exception):
     advice: str
     """What to do about it."""
     provider: str | None
-    """The name of the model's provider; ``None`` where no turn is concerned."""
+    """The name of the model's provider, with a fallback that of the model which was asked last; ``None`` where no turn is
+    concerned."""
+    model: str | None
+    """The name of the model that was asked last; ``None`` where no turn had begun."""
     status: int | None
     """The HTTP status of the provider's answer, if it answered with an error."""
     retryable: bool
@@ -39,6 +42,7 @@ class StepwellError(Exception):
         advice: str,
         *,
         provider: str | None = None,
+        model: str | None = None,
         status: int | None = None,
         retryable: bool = False,
         result: TurnResult[Any] | None = None,
@@ -47,12 +51,14 @@ class StepwellError(Exception):
         self.message = message
         self.advice = advice
         self.provider = provider
+        self.model = model
         self.status = status
         self.retryable = retryable
         self.result = result
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _again, (type(self), self.message, self.advice, self.provider, self.status, self.retryable, self.result)
+        known = (self.provider, self.model, self.status, self.retryable, self.result)
+        return _again, (type(self), self.message, self.advice, *known)
 
 
 def _again(
@@ -60,12 +66,13 @@ def _again(
     message: str,
     advice: str,
     provider: str | None,
+    model: str | None,
     status: int | None,
     retryable: bool,
     result: TurnResult[Any] | None,
 ) -> StepwellError:
     """Makes an unpickled error."""
-    return kind(message, advice, provider=provider, status=status, retryable=retryable, result=result)
+    return kind(message, advice, provider=provider, model=model, status=status, retryable=retryable, result=result)
 
 
 class AuthenticationError(StepwellError):
@@ -179,13 +186,16 @@ KINDS: dict[str, type[StepwellError]] = {
 """The class of each kind of problem."""
 
 
-def error_of(problem: Problem, provider: str | None, result: TurnResult[Any] | None) -> StepwellError:
-    """Returns the error of a turn."""
+def error_of(
+    problem: Problem, provider: str, asked: ModelName | None, result: TurnResult[Any] | None
+) -> StepwellError:
+    """Returns the error of a turn, which has asked this model last. ``provider`` is that of a turn that never began."""
     kind = KINDS.get(problem.kind.value, StepwellError)
     return kind(
         problem.message,
         problem.advice,
-        provider=provider,
+        provider=asked.provider if asked else provider,
+        model=asked.model if asked else None,
         status=problem.status,
         retryable=problem.retryable,
         result=None if kind is BusyError else result,

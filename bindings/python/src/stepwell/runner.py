@@ -257,8 +257,7 @@ class TurnRunner(_ffi.TaskRunner):
             tool_bugs.report(self._base_url, invocation.name, error)
             if self._tool_errors == "raise":
                 self._stop_for(task.id(), error)
-            message = tool_bugs.shown(error) if self._tool_errors == "show" else tool_bugs.HIDDEN
-            task.fail(_ffi.ToolFailureKind[ToolFailureKind.PANICKED.name], message)
+            task.fail(_ffi.ToolFailureKind[ToolFailureKind.PANICKED.name], tool_bugs.shown(error))
 
     def _stop_for(self, task: int, error: BaseException) -> None:
         """Stops the turn of a tool that raised this error."""

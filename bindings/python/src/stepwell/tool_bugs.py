@@ -12,9 +12,6 @@ ToolErrors = Literal["hide", "show", "raise"]
 passwords. ``show``: the model is shown its type and text. ``raise``: the turn is stopped, and the code that waits for
 it gets the exception."""
 
-HIDDEN = "the tool failed because of an internal error"
-"""The text for the model if the exception is hidden."""
-
 Watcher = Callable[[str | None, str, BaseException], object]
 
 watchers: list[Watcher] = []
@@ -38,5 +35,5 @@ def report(base_url: str | None, tool: str, error: BaseException) -> None:
 
 
 def shown(error: BaseException) -> str:
-    """Returns the exception in one line."""
+    """Returns the exception in one line, which the library passes on to the model or hides from it."""
     return f"{type(error).__name__}: {error}"

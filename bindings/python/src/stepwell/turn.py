@@ -183,7 +183,7 @@ class Turn(Replies, AsyncIterator[Update], Generic[Out]):
         finished = await self._finish()
         assert self._result is not None
         if problem := finished.outcome.problem:
-            raise error_of(problem, self._definition.model.provider, self._result)
+            raise error_of(problem, self._definition.model.provider, finished.model, self._result)
         return cast("TurnResult[Out]", self._result)
 
     async def _ended(self) -> TurnResult[Any]:

@@ -38,6 +38,8 @@ public final class ChatSessionWith<Deps: Sendable> {
     /// What the last message said, for `retry`: AG-UI's content.
     @ObservationIgnored private var said: JsonValue?
     @ObservationIgnored private var isLoaded = false
+    /// What a turn waits for that this session does not follow.
+    @ObservationIgnored private var elsewhere: [Pending] = []
     /// The answers to an AG-UI agent by its questions, until there are all of them.
     public internal(set) var answers: [String: ResumeEntry] = [:]
 
@@ -62,16 +64,21 @@ public final class ChatSessionWith<Deps: Sendable> {
         }
     }
 
-    /// Loads the conversation from its store, once; without a store nothing happens. A turn that an earlier process left is
-    /// shown by `follow`.
+    /// Loads the conversation from its store, once: its messages, its tools' cards, and what its turn waits for, as they were
+    /// shown. Without a store nothing happens. `follow` shows how a turn that an earlier process left continues; a turn that
+    /// is answered before that continues unseen.
     ///
     /// - Throws: `StepwellError` of the kind `.store` where the store cannot be read.
     public func load() async throws {
         guard !isLoaded, turn == nil else { return }
         isLoaded = true
         do {
-            let messages = try await conversation.load()
-            if turn == nil { restart(try ChatReducer.fromMessages(messages: messages.json)) }
+            try await conversation.load()
+            let turns = try await conversation.inner.storedTurns()
+            guard turn == nil, !turns.isEmpty else { return }
+            let reducer = try ChatReducer(turns: turns)
+            elsewhere = reducer.state().pending
+            restart(reducer)
         } catch {
             isLoaded = false
             throw error
@@ -114,6 +121,7 @@ public final class ChatSessionWith<Deps: Sendable> {
     public func follow(_ turn: Turn<String>) async throws -> TurnResult<String>? {
         try refuseWhileBusy()
         self.turn = turn
+        elsewhere = []
         do {
             try await turn.begun()
             let messages = try turn.revivedFrom() ?? conversation.messages
@@ -146,7 +154,8 @@ public final class ChatSessionWith<Deps: Sendable> {
             throw StepwellError(
                 Problem(
                     kind: .busy, message: "a turn of this chat is under way",
-                    advice: "wait for it, call `cancel`, or send the message by `steer`", status: nil, retryable: true))
+                    advice: "wait for it, call `cancel`, or send the message by `steer`", status: nil, model: nil,
+                    retryable: true))
         }
     }
 
@@ -160,6 +169,7 @@ public final class ChatSessionWith<Deps: Sendable> {
         _ = try turn.drive.turn
         try reducer.begin(turn: id, message: message, now: .now)
         self.turn = turn
+        elsewhere = []
         return await show(turn)
     }
 
@@ -224,6 +234,22 @@ public final class ChatSessionWith<Deps: Sendable> {
             revision: update.revision, status: update.status, connection: update.connection, problem: update.problem,
             pending: update.pending, interrupts: update.interrupts, usage: update.usage,
             omittedMessages: update.omittedMessages, compaction: update.compaction, messages: messages)
+        if turn == nil { showElsewhere() }
+    }
+
+    /// Notes that what waited under the id in a turn that is not followed has its reply.
+    func settle(_ id: String) {
+        elsewhere.removeAll { $0.id == id }
+        showElsewhere()
+    }
+
+    private func showElsewhere() {
+        state.pending = elsewhere
+        if elsewhere.contains(where: { $0.kind != .result }) {
+            state.status = .waitingForUser
+        } else if state.status == .waitingForUser {
+            state.status = .ready
+        }
     }
 }
 

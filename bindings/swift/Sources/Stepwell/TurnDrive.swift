@@ -88,9 +88,11 @@ final class TurnDrive: @unchecked Sendable {
         } onCancel: {
             turn.cancel()
         }
-        guard let problem = problemOf(outcome: finished.outcome) else { return finished }
+        guard var problem = problemOf(outcome: finished.outcome) else { return finished }
+        problem.model = finished.model
         if case .cancelled = finished.outcome { try Task.checkCancellation() }
-        throw StepwellError(problem, provider: provider, turn: TurnResult<Void>(finished) { _, _ in })
+        let asked = finished.model?.provider ?? provider
+        throw StepwellError(problem, provider: asked, turn: TurnResult<Void>(finished) { _, _ in })
     }
 
     func suspend() async throws -> String {

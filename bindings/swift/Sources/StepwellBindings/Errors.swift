@@ -15,7 +15,7 @@ import Foundation
 public struct StepwellError: Error, Sendable {
     /// What went wrong, as data.
     public let problem: Problem
-    /// The provider of the agent's own model; nil if the error is not a turn's.
+    /// The provider of the model that was asked last, or of the agent's own; nil if the error is not a turn's.
     public let provider: String?
     /// What the package has as `result`.
     package let turn: (any Sendable)?
@@ -32,6 +32,8 @@ public struct StepwellError: Error, Sendable {
     public var message: String { problem.message }
     /// What to do about it.
     public var advice: String { problem.advice }
+    /// The name of the model that was asked last; nil if no turn had begun.
+    public var model: String? { problem.model?.model }
     /// The HTTP status of the provider's answer, if it answered with an error.
     public var status: Int? { problem.status.map(Int.init) }
     /// Whether a later attempt may succeed.
@@ -39,7 +41,7 @@ public struct StepwellError: Error, Sendable {
 
     /// The app's own mistake.
     package static func misuse(_ message: String, advice: String) -> StepwellError {
-        StepwellError(Problem(kind: .misuse, message: message, advice: advice, status: nil, retryable: false))
+        StepwellError(Problem(kind: .misuse, message: message, advice: advice, status: nil, model: nil, retryable: false))
     }
 }
 
@@ -57,7 +59,9 @@ extension CallError {
     func forCaller() -> StepwellError {
         switch self {
         case .Store(let reason, let advice):
-            StepwellError(Problem(kind: .store, message: reason, advice: advice, status: nil, retryable: false))
+            StepwellError(
+                Problem(
+                    kind: .store, message: reason, advice: advice, status: nil, model: nil, retryable: false))
         case .Configuration(let reason, let advice), .InvalidArgument(let reason, let advice),
             .Misuse(let reason, let advice), .Unavailable(let reason, let advice), .Stale(let reason, let advice),
             .Broken(let reason, let advice), .Journal(let reason, let advice), .Snapshot(let reason, let advice):

@@ -3,6 +3,7 @@ import Observation
 import Testing
 
 @testable import Stepwell
+@testable import StepwellBindings
 
 private func text(_ message: ChatMessage) -> String {
     message.parts.map { part in
@@ -178,13 +179,47 @@ private func sending(_ chat: ChatSession, _ text: String) -> Task<String?, any E
         #expect(chat.state.messages.isEmpty)
         try await chat.load()
         #expect(chat.state.messages.map(text).prefix(2) == ["Hi", "Hello"])
+        #expect(chat.state.pending.map(\.tool) == ["order"])
         let left = try #require(try await agent.recover().first?.turn)
         let followed = Task { try await chat.follow(left) }
-        await until { !chat.state.pending.isEmpty }
+        await until { chat.turn != nil && !chat.state.pending.isEmpty }
         #expect(chat.state.messages.map(text).prefix(3) == ["Hi", "Hello", "Tea"])
         try await chat.approve(chat.state.pending[0].id)
         #expect(try await followed.value?.text == "Enjoy!")
         #expect(chat.state.messages.map(text).last == "[order completed] Enjoy!")
+    }
+
+    /// The process is gone in the middle of a turn: the next one opens the screen on the file.
+    @Test func aScreenOpensOnAStoredConversationAsItWas() async throws {
+        let mock = try MockLlm(MockLlm.text("Hello"), MockLlm.call("order", "{}"), MockLlm.text("Enjoy!"))
+        let order = AgentTool("order", "Orders.", requiresApproval: true) { _ in "ordered" }
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID().uuidString).sqlite").path
+        let before: ChatState
+        do {
+            let live = try await chat(mock, [order], store: .openSqlite(path: file))
+            _ = try await live.send("Hi")
+            let sent = Task { try? await live.send("Tea") }
+            await until { !live.state.pending.isEmpty }
+            before = live.state
+            _ = try await live.turn?.suspend()
+            _ = await sent.value
+        }
+        let store = try await SessionStore.openSqlite(path: file)
+        let chat = try chat(mock, [order], store: store)
+        try await chat.load()
+        #expect(chat.state.messages.map(text) == before.messages.map(text))
+        #expect(chat.state.messages.map(\.id) == before.messages.map(\.id))
+        #expect(chat.state.messages.last.map(text) == "[order awaitingApproval]")
+        #expect(chat.state.pending == before.pending && chat.state.status == .waitingForUser)
+
+        let callers = Caller.count
+        try await chat.approve(before.pending[0].id)
+        #expect(chat.state.pending.isEmpty && chat.state.status == .ready)
+        while try await store.view(thread: ThreadKey(thread: "chat")).turns.last?.status != .complete { await Task.yield() }
+        let later = try self.chat(mock, [order], store: store)
+        try await later.load()
+        #expect(later.state.messages.last.map(text) == "[order completed] Enjoy!")
+        while Caller.count > callers { await Task.yield() }
     }
 
     @Test func whatCannotBeginIsThrown() async throws {

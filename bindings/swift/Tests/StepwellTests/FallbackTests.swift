@@ -41,6 +41,18 @@ import Testing
         #expect(try await agent.run("Hello").text == "Here I am.")
     }
 
+    @Test("an error names the model that failed last")
+    func failedModel() async throws {
+        let first = try MockLlm(Self.outOfOrder)
+        let second = try MockLlm(Self.wrongKey)
+        let other = Model.groq("second", apiKey: "wrong", baseUrl: second.baseUrl)
+        let agent = Agent(model: first.named("first"), fallback: [other], retry: Self.once)
+        let error = await thrown(StepwellError.self) { try await agent.run("Hello") }
+        #expect(error?.kind == .authentication && error?.status == 401)
+        #expect(error?.provider == "groq" && error?.model == "second")
+        #expect(error?.problem.model == ModelName(provider: "groq", model: "second"))
+    }
+
     @Test("only the failures that the app names count")
     func kinds() async throws {
         let first = try MockLlm(Self.wrongKey, Self.wrongKey)

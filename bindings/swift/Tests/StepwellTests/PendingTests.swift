@@ -123,6 +123,17 @@ private let speeds: JsonValue = ["enum": ["today", "this week"]]
         #expect(error?.kind == .toolFailed)
     }
 
+    @Test func theModelSeesAnErrorOnlyIfTheAppWantsIt() async throws {
+        struct Broken: Error, CustomStringConvertible { let description = "postgres://user:pass@db" }
+        for (policy, isShown): (OnToolError?, Bool) in [(nil, false), (.tellModel, false), (.showModel, true)] {
+            let mock = try MockLlm(MockLlm.call("order", "{}"), MockLlm.text("I see."))
+            let order = AgentTool("order", "Orders.") { _ in throw Broken() }
+            _ = try await Agent(model: mock.model, tools: [order], onToolError: policy).run("Tea")
+            let told = try await told(mock)
+            #expect(told.contains("a mistake in its code") && told.contains("postgres") == isShown)
+        }
+    }
+
     @Test func aMessageWaitsForTheTurnOrGoesIntoIt() async throws {
         let order = AgentTool("order", "Orders.") { _ in throw ToolError.Deferred }
         for busy: WhenBusy in [.queue, .steer] {

@@ -1,5 +1,6 @@
 //! The reasons why a turn has no complete answer, by what an app can do about them.
 
+use super::fallback::ModelName;
 use super::outcome::{Deadline, Failure, Incomplete, Outcome};
 use crate::dialect::ApiErrorKind;
 use serde::{Deserialize, Serialize};
@@ -23,6 +24,18 @@ pub struct Problem {
     /// The HTTP status of the provider's answer, if it answered with an error.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<u16>,
+    /// The model that was asked last, with its provider. [`Outcome::problem`] does not know it: the host of the turn
+    /// [adds](Self::of_model) it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<ModelName>,
+}
+
+impl Problem {
+    /// Returns the problem with the model that was asked last.
+    #[must_use]
+    pub fn of_model(self, model: Option<ModelName>) -> Self {
+        Self { model, ..self }
+    }
 }
 
 impl fmt::Display for Problem {
@@ -140,6 +153,7 @@ impl Outcome {
                 } => Some(error.status),
                 _ => None,
             },
+            model: None,
         })
     }
 }

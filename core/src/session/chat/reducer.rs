@@ -124,6 +124,9 @@ impl ChatReducer {
             chat.chat.usage = usage_of_turn(turn);
             chat.chat.compaction = ChatCompaction::of(chat.view.transcript.compaction());
             chat.chat.pending = pending(turn);
+            for waiting in &chat.chat.pending {
+                chat.view.note_pending(waiting);
+            }
             let problem = turn.outcome.as_ref().and_then(Outcome::problem);
             chat.chat.problem = problem.and_then(|problem| ChatProblem::from(problem).shown());
         }

@@ -11,6 +11,8 @@ pub enum OnToolError {
     /// failed.
     #[default]
     TellModel,
+    /// The model is told, and continues: with the text of a panic too, which may hold addresses, queries and secrets.
+    ShowModel,
     /// The turn fails with [`ErrorKind::ToolFailed`](crate::ErrorKind::ToolFailed), and the model is not told: for
     /// tests, in which a tool's error is the developer's to see.
     Fail,

@@ -193,10 +193,12 @@ pub(crate) struct FailedCall {
     pub(crate) panic: Option<String>,
 }
 
-/// Runs a tool. A panic in its code is an error of the tool, of which the model is told only that there was one.
+/// Runs a tool. A panic in its code, or a failure that another language's code reports as one, is an error of the tool,
+/// of which the model is told only that there was one, unless the app wants to `show` it the text.
 pub(crate) async fn run(
     handler: Option<Arc<dyn ToolHandler>>,
     call: ToolContext,
+    show: bool,
 ) -> Result<ToolAnswer, FailedCall> {
     let name = call.name.clone();
     let failed = |failure| FailedCall {
@@ -207,14 +209,17 @@ pub(crate) async fn run(
         let failure = ToolFailure::error(format!("`{name}` has no code in this app"));
         return Err(failed(failure));
     };
-    match catch_panic(async move { handler.call(call).await }).await {
-        Ok(answer) => answer.map_err(failed),
-        Err(panic) => {
-            let message = format!("`{name}` failed because of a mistake in its code");
-            Err(FailedCall {
-                failure: ToolFailure::new(ToolFailureKind::Panicked, message),
-                panic: Some(panic),
-            })
-        }
-    }
+    let panic = match catch_panic(async move { handler.call(call).await }).await {
+        Ok(Err(failure)) if failure.kind == ToolFailureKind::Panicked => failure.message,
+        Ok(answer) => return answer.map_err(failed),
+        Err(panic) => panic,
+    };
+    let message = match show {
+        true => format!("`{name}` failed because of a mistake in its code: {panic}"),
+        false => format!("`{name}` failed because of a mistake in its code"),
+    };
+    Err(FailedCall {
+        failure: ToolFailure::new(ToolFailureKind::Panicked, message),
+        panic: Some(panic),
+    })
 }

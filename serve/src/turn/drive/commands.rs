@@ -32,6 +32,7 @@ impl Drive<'_> {
                 self.promise(brought.map(|()| vec![Fact::Result(call)]), reply);
             }
             Command::Continue(continued) => self.continue_in_run(*continued, reply, handle).await,
+            Command::Reply(id, given) => self.handle_reply(id, given, reply, handle).await,
             Command::CancelCall(call) => {
                 let cancelled = handle.cancel_call(call.clone()).await;
                 let _ = reply.send(cancelled.map_err(|_| EngineError::NoCall { call }));
@@ -48,7 +49,7 @@ impl Drive<'_> {
     }
 
     /// Replies once these facts are stored: what was acknowledged is not asked for again after a restart.
-    fn promise(&self, facts: Result<Vec<Fact>, EngineError>, reply: CommandReply) {
+    pub(super) fn promise(&self, facts: Result<Vec<Fact>, EngineError>, reply: CommandReply) {
         let stored = self.stored.clone();
         tokio::spawn(async move {
             let kept = async {
@@ -112,7 +113,7 @@ impl Drive<'_> {
 }
 
 /// Brings the result of a call that was left to the client. Other calls get their results from the server.
-async fn bring_result(
+pub(super) async fn bring_result(
     call: &ToolCallId,
     result: ToolResult,
     handle: &TurnHandle,

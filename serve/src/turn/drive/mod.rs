@@ -5,6 +5,7 @@
 mod ask;
 mod commands;
 mod next;
+mod replies;
 mod report;
 mod run;
 mod runs;

@@ -41,7 +41,10 @@ public class AgentBuilder<out D> internal constructor(private val model: Model) 
      */
     public var context: CoroutineContext by code::context
 
-    /** What happens if a tool throws anything but a [ToolException]. */
+    /**
+     * What happens if a tool throws anything but a [ToolException]. With [OnToolError.FAIL] the turn fails with
+     * [StepwellException.ToolFailed], whose `cause` is what was thrown.
+     */
     public var onToolError: OnToolError by code::onToolError
 
     /**
@@ -259,6 +262,7 @@ public class AgentBuilder<out D> internal constructor(private val model: Model) 
             hooks = hooks.toList(),
             instructionsFrom = instructionsFrom,
             registry = registry,
+            onToolError = code.onToolError.takeIf { it == OnToolError.SHOW_MODEL },
         )
         val others = Fallback(
             after = fallbackAfter.toList(),

@@ -46,25 +46,27 @@ public class ChatSession(public val conversation: Conversation) : AutoCloseable 
     public val state: StateFlow<ChatState> = states.asStateFlow()
 
     /**
-     * Loads the conversation from its store, with what a turn of another process waits for; nothing happens without a
-     * store, or while a turn is under way. A turn that is answered before it is [follow]ed continues unseen.
+     * Loads the conversation from its store: its messages, its tools' cards, and what its turn waits for, as they were
+     * shown. Nothing happens without a store, or while a turn is under way. A turn that is answered before it is [follow]ed
+     * continues unseen.
      *
      * @throws StepwellException.Store if it cannot be read
      */
     public suspend fun load() {
-        val messages = conversation.load()
-        val waiting = conversation.pending()
+        conversation.load()
+        val turns = conversation.storedTurns()
+        if (turns.isEmpty()) return
         synchronized(lock) {
             if (turn != null) return
-            restart(messages)
-            elsewhere = waiting
+            restart(ChatReducer(turns))
+            elsewhere = states.value.pending
             show()
         }
     }
 
-    private fun restart(messages: Transcript) {
+    private fun restart(other: ChatReducer) {
         reducer.close()
-        reducer = ChatReducer.fromMessages(messages.json)
+        reducer = other
         states.value = reducer.state()
     }
 
@@ -111,7 +113,7 @@ public class ChatSession(public val conversation: Conversation) : AutoCloseable 
         begun.begun()
         val history = begun.revivedFrom()?.let { Transcript(it) } ?: conversation.messages
         val id = begun.stored()?.key?.turn ?: UUID.randomUUID().toString()
-        synchronized(lock) { restart(history) }
+        synchronized(lock) { restart(ChatReducer.fromMessages(history.json)) }
         change { it.begin(id, null, Instant.now()) }
     }
 
@@ -265,6 +267,8 @@ public class ChatSession(public val conversation: Conversation) : AutoCloseable 
             status = when {
                 ended != null -> ChatStatus.ERROR
                 elsewhere.any { it.kind != PendingKind.RESULT } -> ChatStatus.WAITING_FOR_USER
+                // What waited in another process has its reply.
+                turn == null && shown.status == ChatStatus.WAITING_FOR_USER -> ChatStatus.READY
                 else -> shown.status
             },
             problem = ended ?: shown.problem,
@@ -275,12 +279,10 @@ public class ChatSession(public val conversation: Conversation) : AutoCloseable 
 
     private fun busy(): StepwellException = StepwellException.Busy(
         FailedTurn(
-            Problem(
+            problemWithoutModel(
                 ErrorKind.BUSY,
                 "a turn of this chat is under way",
                 "wait for it, call `cancel`, or send the message by `steer`",
-                null,
-                false,
             ),
         ),
     )

@@ -162,6 +162,9 @@ public class Conversation internal constructor(
      */
     public suspend fun load(): Transcript = Transcript(held.load())
 
+    /** Returns the turns as the store has them, the oldest first; none without a store. */
+    internal suspend fun storedTurns(): List<TurnRecord> = held.storedTurns()
+
     /**
      * Cancels the turn under way, forgets the conversation, and deletes it from the store with all its turns. Returns
      * whether the store had it; without a store, false.

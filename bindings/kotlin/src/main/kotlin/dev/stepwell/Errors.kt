@@ -20,7 +20,8 @@ import java.util.concurrent.TimeoutException
  * The [message] is one short sentence, without anything of the conversation.
  *
  * @property problem The same as data.
- * @property provider The provider of the model; null if the exception is not a turn's.
+ * @property provider The provider of the model, with a fallback that of the model which was asked last; null if the
+ *   exception is not a turn's.
  * @property result What the turn had come to until it failed, without an `output`; null if no turn had begun.
  */
 public sealed class StepwellException(
@@ -36,6 +37,9 @@ public sealed class StepwellException(
 
     /** What to do about it. */
     public val advice: String get() = problem.advice
+
+    /** The name of the model that was asked last; null if no turn had begun. */
+    public val model: String? get() = problem.model?.model
 
     /** The HTTP status of the provider's answer, if it answered with an error. */
     public val status: Int? get() = problem.status
@@ -111,7 +115,7 @@ public sealed class StepwellException(
     /** The program uses the library in a way that cannot work: the app's own mistake. */
     public open class Misuse internal constructor(of: FailedTurn) : StepwellException(of) {
         internal constructor(message: String, advice: String) :
-            this(FailedTurn(Problem(ErrorKind.MISUSE, message, advice, null, false)))
+            this(FailedTurn(problemWithoutModel(ErrorKind.MISUSE, message, advice)))
     }
 
     /** The text is no snapshot of a turn that can be read here: of another version, say. */
@@ -126,6 +130,10 @@ public sealed class StepwellException(
     /** A call broke off inside Stepwell, so that the run cannot be trusted any more. Please report it. */
     public class Broken internal constructor(of: FailedTurn) : Misuse(of)
 }
+
+/** Makes a problem that comes from no model. */
+internal fun problemWithoutModel(kind: ErrorKind, message: String, advice: String): Problem =
+    Problem(kind, message, advice, status = null, model = null, retryable = false)
 
 /** What an exception says. */
 internal class FailedTurn(
@@ -162,7 +170,7 @@ internal class FailedTurn(
 /** The exception of a call, for the app. */
 internal fun CallException.forCaller(): StepwellException {
     val kind = if (this is CallException.Store) ErrorKind.STORE else ErrorKind.MISUSE
-    val of = FailedTurn(Problem(kind, reason, advice, null, false))
+    val of = FailedTurn(problemWithoutModel(kind, reason, advice))
     return when (this) {
         is CallException.Snapshot -> StepwellException.InvalidSnapshot(of)
         is CallException.Journal -> StepwellException.InvalidJournal(of)

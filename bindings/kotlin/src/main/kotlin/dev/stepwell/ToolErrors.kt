@@ -3,18 +3,6 @@ package dev.stepwell
 import kotlin.coroutines.AbstractCoroutineContextElement
 import kotlin.coroutines.CoroutineContext
 
-/** What happens if a tool throws anything but a [ToolException]: [AgentBuilder.onToolError]. */
-public enum class OnToolError {
-    /** The model is told what was thrown, and the turn continues. */
-    TELL_MODEL,
-
-    /**
-     * The turn fails with [StepwellException.ToolFailed], whose `cause` is what was thrown, and the model is not told:
-     * for tests, in which a tool's error is the developer's to see.
-     */
-    FAIL,
-}
-
 /** The first exception of a tool that ends its turn, in the coroutine context of the turn's code. */
 internal class TurnFault(private val cancel: () -> Unit) : AbstractCoroutineContextElement(TurnFault) {
     /** What the turn fails with. */
@@ -26,7 +14,7 @@ internal class TurnFault(private val cancel: () -> Unit) : AbstractCoroutineCont
         synchronized(this) {
             if (failed != null) return
             val kind = thrown::class.simpleName ?: thrown.javaClass.name
-            val problem = Problem(ErrorKind.TOOL_FAILED, "the tool `$name` failed: $kind", ADVICE, null, false)
+            val problem = problemWithoutModel(ErrorKind.TOOL_FAILED, "the tool `$name` failed: $kind", ADVICE)
             failed = FailedTurn(problem, cause = thrown)
         }
         cancel()

@@ -165,13 +165,14 @@ public class Turn<out T> internal constructor(
     }
 
     private fun whole(finished: Finished, fault: FailedTurn?): TurnResult<T> {
-        val problem = fault?.problem ?: problemOf(finished.outcome) ?: return TurnResult.of(finished, answer::read)
-        throw FailedTurn(problem, provider, TurnResult.of(finished) { _, _ -> null }, fault?.cause).asException()
+        val found = fault?.problem ?: problemOf(finished.outcome) ?: return TurnResult.of(finished, answer::read)
+        val problem = found.run { Problem(kind, message, advice, status, finished.model, retryable) }
+        throw FailedTurn(problem, finished.model?.provider ?: provider, TurnResult.of(finished) { _, _ -> null }, fault?.cause).asException()
     }
 
     private fun left(): StepwellException {
         val message = "the turn was cancelled: the coroutine that it belonged to ended"
-        return FailedTurn(Problem(ErrorKind.CANCELLED, message, "begin another turn", null, false), provider).asException()
+        return FailedTurn(problemWithoutModel(ErrorKind.CANCELLED, message, "begin another turn"), provider).asException()
     }
 
     /** Stops the turn and its tools, and closes its connection: it fails with [StepwellException.Cancelled]. */

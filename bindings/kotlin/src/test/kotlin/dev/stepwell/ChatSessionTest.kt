@@ -1,5 +1,6 @@
 package dev.stepwell
 
+import java.nio.file.Files
 import kotlin.test.assertContains
 import kotlin.test.assertEquals
 import kotlin.test.assertFailsWith
@@ -12,6 +13,7 @@ import kotlinx.coroutines.async
 import kotlinx.coroutines.cancelAndJoin
 import kotlinx.coroutines.flow.first
 import kotlinx.coroutines.runBlocking
+import kotlinx.coroutines.yield
 import kotlinx.serialization.json.JsonPrimitive
 import kotlinx.serialization.json.jsonArray
 import kotlinx.serialization.json.jsonObject
@@ -217,6 +219,51 @@ class ChatSessionTest {
                 assertEquals(listOf("Pay", "Done"), chat.state.value.texts())
                 assertContains(chat.state.value.cards().single().result.orEmpty(), "paid 7")
             }
+        }
+    }
+
+    /** The process is gone in the middle of a turn: the next one opens the screen on the file. */
+    @Test
+    fun aScreenOpensOnAStoredConversationAsItWas() = runBlocking {
+        val folder = Files.createTempDirectory("chat")
+        try {
+            MockLlm(MockLlm.text("Hello"), pays, MockLlm.text("Done")).use { mock ->
+                val live = ChatSession(agent(mock, SqliteStore.open("$folder/app.db")).conversation("chat"))
+                live.send("Hi")
+                val sending = async { live.send("Pay") }
+                val before = live.until { it.pending.isNotEmpty() }
+                live.suspend()
+                assertNull(sending.await())
+                live.close()
+
+                val store = SqliteStore.open("$folder/app.db")
+                val agent = agent(mock, store)
+                ChatSession(agent.conversation("chat")).use { chat ->
+                    chat.load()
+                    val shown = chat.state.value
+                    fun ChatState.plain() = messages.map { message -> Triple(message.id, message.role, message.parts) }
+                    assertEquals(before.plain(), shown.plain())
+                    assertEquals(listOf(ToolCallStatus.AWAITING_APPROVAL), shown.cards().map { it.status })
+                    assertEquals(before.pending, shown.pending)
+                    assertEquals(ChatStatus.WAITING_FOR_USER, shown.status)
+                    assertEquals(100, shown.usage.inputTokens)
+
+                    chat.approve(shown.pending.single().id)
+                    assertTrue(chat.state.value.pending.isEmpty())
+                    assertEquals(ChatStatus.READY, chat.state.value.status)
+                }
+                while (store.pending(ThreadKey("chat")).isNotEmpty() || mock.requests().size < 3) yield()
+                ChatSession(agent.conversation("chat")).use { chat ->
+                    while (chat.state.value.texts().lastOrNull() != "Done") {
+                        yield()
+                        chat.load()
+                    }
+                    assertEquals(listOf("Hi", "Hello", "Pay", "Done"), chat.state.value.texts())
+                    assertContains(chat.state.value.cards().single().result.orEmpty(), "paid 7")
+                }
+            }
+        } finally {
+            folder.toFile().deleteRecursively()
         }
     }
 }

@@ -72,6 +72,25 @@ class DepsTest {
     }
 
     @Test
+    fun theModelSeesAnExceptionOnlyIfTheAppWantsIt() = runBlocking<Unit> {
+        for ((policy, isShown) in listOf(OnToolError.TELL_MODEL to false, OnToolError.SHOW_MODEL to true)) {
+            MockLlm(called, MockLlm.text("I see")).use { mock ->
+                val agent = Agent(mock.model) {
+                    onToolError = policy
+                    tool("get_secret_number", "The secret number of a person.") {
+                        string("name")
+                        run { _ -> throw IllegalStateException("the user's secret") }
+                    }
+                }
+                agent.run("Hi")
+                val told = mock.requests().last().getValue("body").toString()
+                assertContains(told, "a mistake in its code")
+                assertEquals(isShown, "the user's secret" in told)
+            }
+        }
+    }
+
+    @Test
     fun whatAToolSaysToTheModelFailsNothing() = runBlocking<Unit> {
         MockLlm(called, MockLlm.text("I see")).use { mock ->
             val agent = Agent(mock.model) {

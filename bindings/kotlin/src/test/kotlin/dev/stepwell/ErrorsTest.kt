@@ -49,7 +49,7 @@ class ErrorsTest {
     @Test
     fun everyKindHasItsClass() {
         for (kind in ErrorKind.entries) {
-            val error = FailedTurn(Problem(kind, "no", "ask", null, false), "openai").asException()
+            val error = FailedTurn(problemWithoutModel(kind, "no", "ask"), "openai").asException()
             assertEquals(kind.name.replace("_", ""), error.javaClass.simpleName.uppercase())
             assertEquals("no" to "ask", error.message to error.advice)
             assertEquals("${error.javaClass.name}: no; ask", "$error")
@@ -133,7 +133,8 @@ class ErrorsTest {
             for ((wanted, got) in thrown.zip(told.toList())) assertSame(wanted, got)
             assertEquals(3, told.size)
             val results = events.filterIsInstance<Update.ToolCall>().mapNotNull { it.result }
-            assertEquals("IOException", assertIs<ToolResult.Failed>(results.first()).message)
+            val failed = assertIs<ToolResult.Failed>(results.first()).message
+            assertEquals("`read` failed because of a mistake in its code", failed)
         }
     }
 

@@ -52,6 +52,21 @@ class FallbackTest {
     }
 
     @Test
+    fun anErrorNamesTheModelThatFailedLast() = runBlocking<Unit> {
+        MockLlm(overloaded).use { first ->
+            MockLlm("""{"status":401,"error":"Incorrect API key provided"}""").use { second ->
+                val agent = Agent(first.model) {
+                    retry { attempts = 1 }
+                    fallback(Model.groq("second", apiKey = "wrong", baseUrl = second.baseUrl))
+                }
+                val failed = assertFailsWith<StepwellException.Authentication> { agent.run("Hello") }
+                assertEquals(Triple("groq", "second", 401), Triple(failed.provider, failed.model, failed.status))
+                assertEquals(ModelName("groq", "second"), failed.problem.model)
+            }
+        }
+    }
+
+    @Test
     fun theAppChoosesTheModelOfEachHop() = runBlocking {
         MockLlm(MockLlm.call("work", "{}"), MockLlm.text("Still here.")).use { first ->
             MockLlm(MockLlm.text("Yes.")).use { second ->

@@ -196,7 +196,7 @@ class ManyTurnsTest {
             }
             turns.awaitAll().forEachIndexed { index, events ->
                 val result = events.filterIsInstance<Event.ToolCallUpdate>().mapNotNull { it.result }.single()
-                assertEquals<ToolResult>(ToolResult.Finished("turn $index"), result)
+                assertEquals<ToolResult>(ToolResult.Finished("turn $index", null), result)
                 assertEquals<Event>(Event.Completed(Outcome.Success), events.last())
             }
         }

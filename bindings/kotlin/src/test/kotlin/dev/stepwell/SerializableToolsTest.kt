@@ -138,15 +138,15 @@ class SerializableToolsTest {
                 Receipt(7)
             }
         }
-        assertEquals<ToolResult>(ToolResult.Finished("""{"number":7,"paid":false}"""), result)
+        assertEquals<ToolResult>(ToolResult.Finished("""{"number":7,"paid":false}""", null), result)
     }
 
     @Test
     fun aTextIsShownAsItIsAndNothingAsDone() {
-        assertEquals<ToolResult>(ToolResult.Finished("on its way"), turn(good) { typedTool("order", "Orders.") { _: Order -> "on its way" } })
-        assertEquals<ToolResult>(ToolResult.Finished("done"), turn(good) { typedTool("order", "Orders.") { _: Order -> } })
-        assertEquals<ToolResult>(ToolResult.Finished("null"), turn(good) { typedTool("order", "Orders.") { _: Order -> null as Receipt? } })
-        assertEquals<ToolResult>(ToolResult.Finished("done"), turn("{}") { tool("order", "Orders.") { run { } } })
+        assertEquals<ToolResult>(ToolResult.Finished("on its way", null), turn(good) { typedTool("order", "Orders.") { _: Order -> "on its way" } })
+        assertEquals<ToolResult>(ToolResult.Finished("done", null), turn(good) { typedTool("order", "Orders.") { _: Order -> } })
+        assertEquals<ToolResult>(ToolResult.Finished("null", null), turn(good) { typedTool("order", "Orders.") { _: Order -> null as Receipt? } })
+        assertEquals<ToolResult>(ToolResult.Finished("done", null), turn("{}") { tool("order", "Orders.") { run { } } })
     }
 
     @Test

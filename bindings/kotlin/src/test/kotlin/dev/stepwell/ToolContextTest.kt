@@ -40,7 +40,7 @@ class ToolContextTest {
             }
             val events = agent.conversation("garden").stream("Ship it").events.toList()
             assertEquals(listOf("ship" to "How fast?"), asked)
-            assertEquals<ToolResult>(ToolResult.Finished("it leaves today"), events.result())
+            assertEquals<ToolResult>(ToolResult.Finished("it leaves today", null), events.result())
             val progress = events.filterIsInstance<Event.ToolProgress>().single()
             assertEquals(0.5 to "packed", progress.fraction to progress.message)
             assertTrue(events.any { it is Event.ToolPartialResult })
@@ -52,7 +52,7 @@ class ToolContextTest {
         MockLlm(asks, MockLlm.text("Done")).use { mock ->
             val agent = agent(mock) { answerer { _, _ -> TODO("ask the user") } }
             val events = agent.conversation("garden").stream("Ship it").events.toList()
-            assertEquals<ToolResult>(ToolResult.Finished("it leaves later"), events.result())
+            assertEquals<ToolResult>(ToolResult.Finished("it leaves later", null), events.result())
         }
     }
 }

@@ -58,7 +58,7 @@ class TurnTest {
             val unknown = assertFailsWith<StepwellException.Misuse> { revived.resolveCall("nobody", "?") }
             assertContains(unknown.message, "nobody")
             revived.resolveCall(call.toolCallId, "the tea is here")
-            assertEquals(listOf<ToolResult>(ToolResult.Finished("the tea is here")), second.results())
+            assertEquals(listOf<ToolResult>(ToolResult.Finished("the tea is here", null)), second.results())
             assertEquals("Enjoy!", revived.result().text)
         }
     }
