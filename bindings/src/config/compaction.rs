@@ -54,8 +54,8 @@ pub enum CompactionWay {
     /// A model writes a summary of the older messages, which are then left out. Its request is retried as any other, and is
     /// part of the turn's cost; hooks do not see it. If no summary comes, the turn continues without one.
     Summary {
-        /// The model that writes the summaries; the turn's own model if absent. An `Agent` may take it with its
-        /// `summary_model`.
+        /// The model that writes the summaries; the turn's own model if absent. Most languages' `Agent` takes it as an
+        /// option of its own.
         #[uniffi(default = None)]
         #[serde(default)]
         model: Option<FallbackModel>,
