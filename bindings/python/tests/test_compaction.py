@@ -50,7 +50,8 @@ async def test_a_cheap_model_summarises_and_the_next_turn_begins_from_there(mock
     assert (await conversation.send("Sure?")).output == "Still yes."
     assert "There were many x." in sent(mock, 1)
     assert len(writer.requests()) == 1
-    assert (await conversation.send("Sure?", whole_history=True)).output == "All of it."
+    result = await conversation.send("Sure?", whole_history=True)
+    assert result.output == "All of it."
     assert "Many x" not in sent(writer, 1)
     assert "All x." in sent(mock, 2)
 
@@ -96,6 +97,18 @@ async def test_the_app_compacts(mock_llm: Start) -> None:
     await conversation.send("Sure?")
     assert "4 messages of many x." in sent(mock, 0)
     assert "4 messages of many x." in sent(mock, 1)
+
+
+def test_what_the_guide_shows() -> None:
+    from stepwell import Agent
+    from stepwell.settings import DropResults, Summary
+
+    agent = Agent(
+        "openai:gpt-5",
+        compaction={"ways": [DropResults(keep=5), Summary()]},
+        summary_model="openai:gpt-5-mini",
+    )
+    assert agent.conversation().messages.to_json() == []
 
 
 async def test_no_summary_comes_and_the_turn_continues(mock_llm: Start) -> None:
