@@ -150,12 +150,14 @@ def _compaction(said: dict[str, Any]) -> CompactionPolicy:
     return CompactionPolicy(**{**said, "ways": ways})
 
 
-def _way(said: dict[str, Any]) -> DropResults | Summary | Literal["host"]:
+def _way(said: dict[str, Any]) -> DropResults | Summary | Literal["provider", "host"]:
     match said.pop("type"):
         case "drop_results":
             return DropResults(**said)
         case "summary":
             return Summary(**{**said, "model": _other_model(said["model"]) if "model" in said else None})
+        case "provider":
+            return "provider"
         case _:
             return "host"
 

@@ -68,6 +68,10 @@ pub enum CompactionWay {
         #[serde(default = "kept")]
         keep: f64,
     },
+    /// The provider compacts the conversation itself, with the request that exceeds the limit: Anthropic and OpenAI's
+    /// Responses (and Azure's) can. The ways after this one are used if the model's provider cannot, or the request would
+    /// not fit at all.
+    Provider,
     /// The app chooses what to leave out: with the effect `TrimContext`, or by an `Agent` with its `trim_context`.
     Host,
 }
@@ -105,6 +109,7 @@ impl CompactionWay {
                     keep,
                 })
             }
+            Self::Provider => run::CompactionWay::Provider,
             Self::Host => run::CompactionWay::Host,
         })
     }

@@ -40,6 +40,7 @@
 //!     state: &Value::Null,
 //!     settings: &GenerationSettings::default(),
 //!     resume: &[],
+//!     compact_above: None,
 //!     now: Timestamp(0),
 //! };
 //! let http = request.to_http();

@@ -1,6 +1,7 @@
 //! The part of a conversation that requests no longer carry as it is. The conversation itself stays complete.
 
 use crate::MessageId;
+use crate::dialect::{Endpoint, without_compaction};
 use crate::event::{MEDIA_ACTIVITY, Message, MessageContent};
 use foldhash::fast::RandomState;
 use serde::{Deserialize, Serialize};
@@ -29,6 +30,13 @@ pub struct Compaction {
     /// The last result of a tool that is replaced by a marker. Those of all calls before it are replaced too.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub results_through: Option<MessageId>,
+    /// The answer with which the provider compacted the conversation itself. Requests to this provider begin with that
+    /// answer; others are sent what it stands for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub by_provider: Option<MessageId>,
+    /// The last message whose compaction by the provider was taken away: the answers up to that message are sent without.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub undone_through: Option<MessageId>,
 }
 
 /// The id of the message that carries the summary in requests.
@@ -43,21 +51,35 @@ pub(crate) const RESULT_LEFT_OUT: &str =
     "[This result was left out to save room. Call the tool again if the result is needed.]";
 
 impl Compaction {
-    /// Returns whether requests carry all messages as they are.
+    /// Returns whether there is nothing to know of a compaction, not even that it was taken away.
     #[must_use]
     pub fn is_none(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Returns the messages as requests carry them: the summary, and then those that are not left out.
-    pub(crate) fn apply<'a>(&self, messages: &'a [Message]) -> Cow<'a, [Message]> {
+    /// Returns whether requests leave anything out.
+    pub(crate) fn is_any(&self) -> bool {
+        let through = [&self.through, &self.results_through, &self.by_provider];
+        through.into_iter().any(Option::is_some)
+    }
+
+    /// Returns the messages as requests to this endpoint carry them: the summary, and then those that are not left out.
+    pub(crate) fn apply<'a>(
+        &self,
+        messages: &'a [Message],
+        endpoint: &Endpoint,
+    ) -> Cow<'a, [Message]> {
         let carried = self.carried(messages);
+        let compacted = position(&self.by_provider, &carried)
+            .filter(|at| endpoint.reads_compaction(&carried[*at]));
+        if let Some(at) = compacted {
+            return since(carried, at);
+        }
         let has_left_out = || position(&self.through, messages).is_some();
         let Some(summary) = self.summary.as_ref().filter(|_| has_left_out()) else {
             return carried;
         };
-        let is_leading =
-            |message: &&Message| matches!(message, Message::System(_) | Message::Developer(_));
+        let is_leading = |message: &&Message| is_instruction(message);
         let leading = carried.iter().take_while(is_leading).count();
         let text = format!("{BEFORE_SUMMARY}\n{summary}");
         let mut with_summary = carried.into_owned();
@@ -69,7 +91,8 @@ impl Compaction {
     pub(crate) fn carried<'a>(&self, messages: &'a [Message]) -> Cow<'a, [Message]> {
         let start = position(&self.through, messages).map_or(0, |at| at + 1);
         let cleared = position(&self.results_through, messages).map_or(0, |at| at + 1);
-        if cleared <= start && self.kept.is_empty() {
+        let undone = position(&self.undone_through, messages).map_or(0, |at| at + 1);
+        if cleared.max(undone) <= start && self.kept.is_empty() {
             return Cow::Borrowed(&messages[start..]);
         }
         let kept = self.kept_ids();
@@ -77,12 +100,13 @@ impl Compaction {
             |at: usize, message: &Message| at >= start || kept.contains(message.id().as_str());
         let all = messages.iter().enumerate();
         all.filter(|(at, message)| is_carried(*at, message))
-            .map(|(at, message)| {
-                if at < cleared {
-                    without_result(message)
-                } else {
-                    message.clone()
+            .map(|(at, message)| match message {
+                Message::Tool(_) if at < cleared => without_result(message),
+                Message::Assistant(_) if at < undone => {
+                    let without = without_compaction(message);
+                    without.map_or_else(|| message.clone(), Message::Assistant)
                 }
+                message => message.clone(),
             })
             .collect()
     }
@@ -98,6 +122,16 @@ impl Compaction {
         let mut left_out = before.carried(messages).into_owned();
         left_out.retain(|message| is_sent(message) && !carried.contains(message.id().as_str()));
         left_out
+    }
+
+    /// Takes the compaction away. The messages then carry no compaction by the provider either.
+    pub(crate) fn undo(&mut self, messages: &[Message]) {
+        let holds = |message: &&Message| without_compaction(message).is_some();
+        let last = messages.iter().rev().find(holds);
+        *self = Self {
+            undone_through: last.map(|message| message.id().clone()),
+            ..Self::default()
+        };
     }
 
     /// Leaves out more messages. The summary is kept until there is another one.
@@ -130,6 +164,10 @@ impl Compaction {
             .map(|(message, _)| message.id().clone())
             .collect();
         self.through = Some(messages[through].id().clone());
+        // What is left out now takes the place of the provider's compaction, which stands for other messages.
+        if let Some(by_provider) = self.by_provider.take() {
+            self.undone_through = Some(by_provider);
+        }
     }
 
     /// Replaces the results of tools by a marker, but for the newest `keep` and those that the model has not seen yet.
@@ -165,6 +203,25 @@ impl Compaction {
     fn kept_ids(&self) -> Ids<'_> {
         self.kept.iter().map(MessageId::as_str).collect()
     }
+}
+
+/// Returns the messages from this one on, and the instructions before it.
+fn since(messages: Cow<'_, [Message]>, at: usize) -> Cow<'_, [Message]> {
+    match messages {
+        Cow::Borrowed(messages) if !messages[..at].iter().any(is_instruction) => {
+            Cow::Borrowed(&messages[at..])
+        }
+        messages => {
+            let mut index = 0..;
+            let mut messages = messages.into_owned();
+            messages.retain(|message| index.next() >= Some(at) || is_instruction(message));
+            Cow::Owned(messages)
+        }
+    }
+}
+
+pub(crate) fn is_instruction(message: &Message) -> bool {
+    matches!(message, Message::System(_) | Message::Developer(_))
 }
 
 /// Returns whether a request carries such a message. Activities are shown, and never sent, but for media that a model
@@ -207,7 +264,39 @@ fn without_result(message: &Message) -> Message {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::dialect::{Dialect, Quirks};
     use crate::event::{AssistantMessage, ToolMessage};
+
+    fn endpoint() -> Endpoint {
+        Endpoint {
+            provider: "anthropic".to_owned(),
+            dialect: Dialect::Anthropic,
+            base_url: "https://anthropic.example".to_owned(),
+            model: "m".to_owned(),
+            key: None,
+            headers: Vec::new(),
+            key_header: None,
+            quirks: Quirks::default(),
+        }
+    }
+
+    /// An answer in which Anthropic has compacted the conversation.
+    fn compacted(id: &str) -> Message {
+        let sealed = r#"{"provider":"anthropic","dialect":"anthropic","value":[{"block":{"type":"compaction","content":"In short"}}]}"#;
+        Message::Assistant(AssistantMessage {
+            id: id.into(),
+            content: Some("Yes.".to_owned()),
+            encrypted_value: Some(sealed.to_owned()),
+            ..AssistantMessage::default()
+        })
+    }
+
+    fn encrypted(message: &Message) -> Option<&str> {
+        match message {
+            Message::Assistant(message) => message.encrypted_value.as_deref(),
+            _ => None,
+        }
+    }
 
     fn result(id: &str, text: &str) -> Message {
         Message::Tool(ToolMessage {
@@ -237,7 +326,9 @@ mod tests {
     fn leaves_out_more_and_keeps_what_it_kept() {
         let messages = users(&["1", "2", "3", "4", "5"]);
         let mut compaction = Compaction::default();
-        assert!(matches!(compaction.apply(&messages), Cow::Borrowed(all) if all.len() == 5));
+        assert!(
+            matches!(compaction.apply(&messages, &endpoint()), Cow::Borrowed(all) if all.len() == 5)
+        );
         compaction.leave_out(&["1".into(), "3".into()], &messages);
         assert_eq!(compaction.through.as_deref(), Some("3"));
         assert_eq!(compaction.kept, ["2"]);
@@ -257,14 +348,53 @@ mod tests {
             summary: Some("numbers".to_owned()),
             ..Compaction::default()
         };
-        assert_eq!(ids(&compaction.apply(&messages)), ["1", "2"]);
+        assert_eq!(ids(&compaction.apply(&messages, &endpoint())), ["1", "2"]);
         compaction.leave_out(&["1".into()], &messages);
-        let applied = compaction.apply(&messages);
+        let applied = compaction.apply(&messages, &endpoint());
         assert_eq!(ids(&applied), [SUMMARY, "2"]);
         let text = format!("{BEFORE_SUMMARY}\nnumbers");
         assert_eq!(applied[0], Message::user(SUMMARY, text));
         let other = users(&["7", "8"]);
-        assert_eq!(ids(&compaction.apply(&other)), ["7", "8"]);
+        assert_eq!(ids(&compaction.apply(&other, &endpoint())), ["7", "8"]);
+    }
+
+    #[test]
+    fn only_the_provider_that_compacted_is_sent_less() {
+        let mut messages = users(&["1", "2"]);
+        messages.insert(0, Message::system("s", "Be kind."));
+        messages.push(compacted("a"));
+        messages.extend(users(&["3"]));
+        let mut compaction = Compaction {
+            by_provider: Some("a".into()),
+            ..Compaction::default()
+        };
+        assert_eq!(
+            ids(&compaction.apply(&messages, &endpoint())),
+            ["s", "a", "3"]
+        );
+        let other = Endpoint {
+            provider: "bedrock".to_owned(),
+            ..endpoint()
+        };
+        let all = ["s", "1", "2", "a", "3"];
+        assert_eq!(ids(&compaction.apply(&messages, &other)), all);
+        // What a summary or the host leaves out later is not sent, and the provider's compaction with it.
+        compaction.leave_out(&["1".into(), "2".into(), "a".into()], &messages);
+        assert_eq!(ids(&compaction.apply(&messages, &endpoint())), ["s", "3"]);
+        compaction.undo(&messages);
+        assert_eq!(compaction.undone_through.as_deref(), Some("a"));
+        assert!(!compaction.is_any());
+        let whole = compaction.apply(&messages, &endpoint());
+        assert_eq!(ids(&whole), all);
+        assert_eq!(encrypted(&whole[3]), None);
+        let next = compacted("b");
+        messages.push(next.clone());
+        let whole = compaction.apply(&messages, &endpoint());
+        assert_eq!(
+            whole.last(),
+            Some(&next),
+            "only what was undone is taken out"
+        );
     }
 
     #[test]
@@ -283,8 +413,9 @@ mod tests {
         assert_eq!(compaction.drop_results(2, &messages), 0, "nothing is new");
         // The model has not seen the last result.
         assert_eq!(compaction.drop_results(0, &messages), 1);
+        let endpoint = endpoint();
         let texts: Vec<_> = compaction
-            .apply(&messages)
+            .apply(&messages, &endpoint)
             .iter()
             .filter_map(|message| match message {
                 Message::Tool(result) => Some(result.content.to_text()),

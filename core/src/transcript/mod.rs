@@ -38,8 +38,8 @@ pub use applied::{Applied, Item};
 pub(crate) use builder::{result_shown_as, without_edited_note};
 pub use builder::{shown_result, tool_message, tool_messages};
 pub(crate) use checkpoint::{MessagePart, Misfit, Outline, Row};
-pub(crate) use compaction::is_sent;
 pub use compaction::{Compaction, SUMMARY};
+pub(crate) use compaction::{is_instruction, is_sent};
 pub use live_call::{LiveCall, ToolCallStatus};
 pub use summary::{HopSummary, RunFailure};
 

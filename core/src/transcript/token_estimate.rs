@@ -44,6 +44,14 @@ pub(crate) fn of_message(message: &Message) -> u64 {
     said.saturating_add(MESSAGE)
 }
 
+/// What a provider wants back of a message, which only that provider can read.
+pub(crate) fn of_sealed(message: &Message) -> u64 {
+    match message {
+        Message::Assistant(message) => message.encrypted_value.as_deref().map_or(0, of_text),
+        _ => 0,
+    }
+}
+
 pub(crate) fn of_tool(tool: &ToolDefinition) -> u64 {
     let schema = tool.parameters.as_ref().map(ToString::to_string);
     MESSAGE

@@ -56,6 +56,7 @@ impl Request {
             state: &self.state,
             settings: &self.settings,
             resume: &self.resume,
+            compact_above: None,
             now: stepwell_core::Timestamp(0),
         })
     }
@@ -221,6 +222,7 @@ fn an_address_takes_the_hops_ids_in_their_places() {
         state: &Value::Null,
         settings: &request.settings,
         resume: &[],
+        compact_above: None,
         now: stepwell_core::Timestamp(0),
     };
     assert_eq!(

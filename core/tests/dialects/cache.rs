@@ -31,6 +31,7 @@ fn body_of(endpoint: &Endpoint, thread: &str, settings: &GenerationSettings) -> 
         state: &Value::Null,
         settings,
         resume: &[],
+        compact_above: None,
         now: Timestamp(0),
     };
     serde_json::from_slice(&request.to_http().body).expect("JSON")

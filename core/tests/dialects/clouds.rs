@@ -150,6 +150,7 @@ impl Case {
             state: &Value::Null,
             settings: &settings,
             resume: &[],
+            compact_above: None,
             now: Timestamp(0),
         }
         .to_http()

@@ -32,6 +32,7 @@ pub(crate) fn encode(
         state: &Value::Null,
         settings,
         resume: &[],
+        compact_above: None,
         now: stepwell_core::Timestamp(0),
     });
     let body = serde_json::from_slice(&request.body).expect("JSON");

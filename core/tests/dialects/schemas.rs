@@ -47,6 +47,7 @@ fn request(
         state: &Value::Null,
         settings,
         resume: &[],
+        compact_above: None,
         now: stepwell_core::Timestamp(0),
     };
     let request = request.to_http();

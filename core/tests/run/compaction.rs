@@ -52,7 +52,7 @@ fn summary() -> Vec<Part> {
     ]
 }
 
-fn compactions(world: &World) -> Vec<Compaction> {
+pub(crate) fn compactions(world: &World) -> Vec<Compaction> {
     let events = world.seen.events();
     events
         .filter_map(|event| match event {
@@ -77,7 +77,7 @@ fn opens(world: &World) -> Vec<String> {
     names
 }
 
-fn next_turn(world: &World, id: &str, options: TurnOptions) -> World {
+pub(crate) fn next_turn(world: &World, id: &str, options: TurnOptions) -> World {
     let mut next = World::new((*world.config).clone());
     let history = world.machine.transcript().clone();
     next.machine = RunMachine::new(Arc::clone(&next.config), "thread".into(), history);

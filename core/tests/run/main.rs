@@ -49,6 +49,7 @@ mod output_everywhere;
 mod parallel;
 mod partial;
 mod paused;
+mod provider_compaction;
 mod questions;
 mod reasoning_content;
 mod recording;

@@ -15,6 +15,11 @@ sealed class CompactionWay {
   /// that the newest messages may fill, which stay as they are.
   const factory CompactionWay.summary({String? instructions, double keep, FallbackModel? model}) = Summary;
 
+  /// The provider compacts the conversation itself, with the request that exceeds the limit: Anthropic and OpenAI's
+  /// Responses (and Azure's) can. The ways after this one are used if the model's provider cannot, or the request would not
+  /// fit at all.
+  const factory CompactionWay.provider() = CompactedByProvider;
+
   /// The app chooses what to leave out: an agent's `trimContext`, or the answer to the effect `TrimContext`.
   const factory CompactionWay.host() = CompactedByHost;
 
@@ -52,6 +57,14 @@ final class Summary extends CompactionWay {
         'keep': keep,
         'model': model?.toJson(),
       });
+}
+
+/// The provider compacts the conversation.
+final class CompactedByProvider extends CompactionWay {
+  const CompactedByProvider();
+
+  @override
+  JsonObject toJson() => const {'type': 'provider'};
 }
 
 /// The app chooses.

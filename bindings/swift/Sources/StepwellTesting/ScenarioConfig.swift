@@ -70,6 +70,7 @@ private func compaction(_ said: Fields) throws -> CompactionPolicy {
 private func way(_ said: Fields) throws -> CompactionWay {
     switch try said.needed("type") {
     case "drop_results": return .dropResults(keep: said.small("keep") ?? 0)
+    case "provider": return .provider
     case "host": return .host
     default:
         return .summary(

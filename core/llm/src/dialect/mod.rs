@@ -29,6 +29,7 @@ mod offer;
 mod ollama;
 mod openai_chat;
 mod openai_responses;
+mod provider_compaction;
 mod request;
 mod sealed;
 mod shown;
@@ -42,6 +43,7 @@ pub use decoder::Decoder;
 pub use error::{ApiError, ApiErrorKind};
 pub use hop_ids::HopIds;
 pub use limit::AnswerLimit;
+pub use provider_compaction::without_compaction;
 pub use request::{
     CacheLifetime, Encode, GenerationSettings, HttpRequest, ModelRequest, ResponseFormat,
     StoredRequest, ToolChoice,

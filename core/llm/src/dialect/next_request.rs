@@ -1,7 +1,9 @@
 //! The size of an answer as a part of the next request.
 
+use super::anthropic::OF_COMPACTION;
 use crate::event::TokenUsage;
 use crate::provider::Dialect;
+use serde_json::Value;
 
 impl Dialect {
     /// Returns how many tokens of the next request the provider has already counted: those of the last request, and
@@ -26,7 +28,9 @@ impl Dialect {
         };
         let answer = count(usage.output_tokens).saturating_sub(reasoning);
         let tokens = usage.input_tokens?.saturating_add(cached);
-        Some(tokens.saturating_add(answer))
+        let of_compaction = usage.extra.get(OF_COMPACTION).and_then(Value::as_u64);
+        let tokens = tokens.saturating_add(answer);
+        Some(tokens.saturating_sub(count(of_compaction)))
     }
 
     /// Returns whether an answer with this stop reason has only paused, within the provider's own tools or after a

@@ -74,6 +74,9 @@ pub struct ModelRequest<'a> {
     pub settings: &'a GenerationSettings,
     /// The answers to the interrupts of the previous run.
     pub resume: &'a [ResumeEntry],
+    /// The number of tokens above which the provider should compact the conversation itself, where it can
+    /// ([`Dialect::compacts_from`](crate::provider::Dialect::compacts_from)); never if absent.
+    pub compact_above: Option<u64>,
     /// The current time. The request names nothing that has expired by then.
     pub now: Timestamp,
 }

@@ -3,7 +3,7 @@
 //! data.
 
 use crate::provider::Dialect;
-use serde::de::IgnoredAny;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
@@ -46,6 +46,23 @@ pub(super) fn open<'a, T: Deserialize<'a>>(
     is_own
         .then(|| serde_json::from_str(sealed.value.get()).ok())
         .flatten()
+}
+
+/// Returns the dialect for which a value is sealed.
+pub(super) fn dialect(sealed: &str) -> Option<Dialect> {
+    let sealed: Sealed<'_> = serde_json::from_str(sealed).ok()?;
+    Some(sealed.dialect)
+}
+
+/// Returns the value with `change`, sealed for the same provider; `None` if it has another form.
+pub(super) fn changed<T: DeserializeOwned + Serialize>(
+    sealed: &str,
+    change: impl FnOnce(&mut T),
+) -> Option<String> {
+    let sealed: Sealed<'_> = serde_json::from_str(sealed).ok()?;
+    let mut value: T = serde_json::from_str(sealed.value.get()).ok()?;
+    change(&mut value);
+    Some(seal(&sealed.provider, sealed.dialect, &value))
 }
 
 /// Returns whether a value is sealed for another provider.

@@ -147,6 +147,7 @@ fn the_key_goes_as_the_table_says() {
                 state: &serde_json::Value::Null,
                 settings: &GenerationSettings::default(),
                 resume: &[],
+                compact_above: None,
                 now: crate::Timestamp(0),
             });
             if request.body == b"null" {

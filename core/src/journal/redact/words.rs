@@ -51,15 +51,15 @@ const WORDS: &str = "
     interrupt invalidRequest invalidResponse json json-first keep last-event-id length limit_reached limitReached
     low medium minimal mistral misuse native never none notFound ollama one-hour openai-chat openai-responses
     options outcome_unknown outputInvalid overloaded panicked pause_clocks permission prompt protobuf-first
-    protocol quota rateLimit reasoning reasoning_effort refused rejected reopen repeated replay required resolved
+    protocol provider quota rateLimit reasoning reasoning_effort refused rejected reopen repeated replay required resolved
     retention safety_identifier send serverError snapshot stop store success sum_up system text text/event-stream
     text/html text/plain timed_out timeout tool tool_calls toolFailed trim truncated url user video video/mp4 warn
 ";
 
 /// The fields with ids.
 const IDS: &str = "
-    call_id id interruptId keep kept parent_run_id response_id results_through run_id subagentRunId thread_id
-    through tool_call_id toolCallId turn
+    by_provider call_id id interruptId keep kept parent_run_id response_id results_through run_id subagentRunId thread_id
+    through tool_call_id toolCallId turn undone_through
 ";
 
 /// The fields with values of the app, the user or the agent, of which not even the structure is known.

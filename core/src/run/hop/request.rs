@@ -1,4 +1,5 @@
 use super::summary;
+use super::window::compact_above;
 use crate::dialect::{HttpRequest, ModelRequest};
 use crate::event::Message;
 use crate::run::protocol::{HookSubject, HookedRequest, without_cut, without_refused};
@@ -26,6 +27,7 @@ pub(in crate::run) fn request(turn: &Turn) -> HttpRequest {
         state: turn.asked_state(),
         settings: &config.settings,
         resume: turn.resume(),
+        compact_above: compact_above(turn),
         now: turn.now(),
     };
     let mut request = if turn.sums_up() {

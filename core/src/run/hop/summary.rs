@@ -40,6 +40,7 @@ pub(super) fn request(turn: &Turn) -> HttpRequest {
         state: turn.asked_state(),
         settings: &config.settings,
         resume: &[],
+        compact_above: None,
         now: turn.now(),
     };
     let offer = Offer::new(&endpoint, &[], &config.settings, None);

@@ -2,6 +2,7 @@
 
 use super::ask::ask_model;
 use super::trim;
+use crate::dialect::Dialect;
 use crate::event::Message;
 use crate::run::parts::{Counted, RequestSize};
 use crate::run::protocol::{
@@ -15,6 +16,10 @@ use std::sync::Arc;
 
 /// Returns the provider's count from the hop before, or from the last one of the turn before.
 pub(super) fn counted(turn: &Turn) -> Option<Counted> {
+    // What OpenAI counts may be the conversation before it compacted it.
+    if turn.config().endpoint.dialect == Dialect::OpenAiResponses && is_just_compacted(turn) {
+        return None;
+    }
     // An agent asks models of its own, any number of them.
     let [usage] = turn.transcript().summary().usage.as_slice() else {
         return None;
@@ -28,6 +33,19 @@ pub(super) fn counted(turn: &Turn) -> Option<Counted> {
         tokens,
         since: since.unwrap_or(0),
     })
+}
+
+/// Returns whether the provider has compacted the conversation in its last answer.
+fn is_just_compacted(turn: &Turn) -> bool {
+    let by_provider = turn.transcript().compaction().by_provider.as_ref();
+    let Some(id) = by_provider else {
+        return false;
+    };
+    let messages = turn.transcript().messages().iter().rev();
+    let mut answer = messages
+        .skip_while(|message| !is_of_the_model(message))
+        .take_while(|message| is_of_the_model(message));
+    answer.any(|message| message.id() == id)
 }
 
 /// Asks the model, if the conversation fits its context. Compacts the conversation before that, or asks the host or a model
@@ -79,6 +97,13 @@ fn compact(turn: &mut Turn, size: RequestSize) -> Result<(), Failure> {
                     ask_host(turn, size, false);
                     return Ok(());
                 }
+                // The provider compacts the conversation with the request, if it takes that request.
+                Some(CompactionWay::Provider)
+                    if compact_above(turn).is_some() && size.tokens <= room =>
+                {
+                    break;
+                }
+                Some(CompactionWay::Provider) => {}
                 None => break,
             }
         }
@@ -145,11 +170,9 @@ pub(in crate::run) fn trimmed(
     summary: Option<String>,
 ) -> Result<(), Failure> {
     let (size, is_last_resort) = turn.window_mut().take_waiting();
-    let before = guessed(turn);
     let (left_out, mut compaction) = without_all_but(turn, keep);
     compaction.summary = summary.or(compaction.summary);
-    let after = guessed_with(turn, &compaction);
-    let size = size.scaled(before, after);
+    let size = size_with(turn, &compaction, size);
     let Some(room) = room(turn).filter(|room| !is_last_resort || size.tokens <= *room) else {
         return Err(too_long(turn, size.tokens));
     };
@@ -181,7 +204,7 @@ fn drop_results(turn: &mut Turn, keep: u32, size: RequestSize) -> RequestSize {
     if compaction.drop_results(keep, turn.transcript().messages()) == 0 {
         return size;
     }
-    let size = size.scaled(guessed(turn), guessed_with(turn, &compaction));
+    let size = size_with(turn, &compaction, size);
     turn.compact(compaction, Vec::new(), Vec::new(), size.tokens);
     size
 }
@@ -217,7 +240,7 @@ pub(in crate::run) fn summarized(turn: &mut Turn, attempt: u32) -> Result<(), Fa
     let left_out = compaction.newly_left_out(before, turn.transcript().messages());
     let left_out = left_out.iter().map(|message| message.id().clone());
     let left_out = left_out.collect();
-    let size = size.scaled(guessed(turn), guessed_with(turn, &compaction));
+    let size = size_with(turn, &compaction, size);
     turn.compact(compaction, left_out, usage, size.tokens);
     compact(turn, size)
 }
@@ -249,6 +272,31 @@ fn room(turn: &Turn) -> Option<u64> {
     })
 }
 
+/// Returns the number of tokens above which the provider is to compact the conversation itself, if the app wants that and
+/// the provider can.
+pub(super) fn compact_above(turn: &Turn) -> Option<u64> {
+    let config = turn.config();
+    if !config.compaction.ways.contains(&CompactionWay::Provider) {
+        return None;
+    }
+    let least = config.endpoint.dialect.compacts_from()?;
+    let above = room(turn)? as f64 * config.compaction.at;
+    Some((above as u64).max(least))
+}
+
+/// Returns the size of a request with this compaction, if `size` is that with the present one.
+fn size_with(turn: &Turn, compaction: &Compaction, size: RequestSize) -> RequestSize {
+    let after = guessed_with(turn, compaction);
+    // No estimate knows the size of what only a provider can read.
+    if compaction.by_provider != turn.transcript().compaction().by_provider {
+        return RequestSize {
+            tokens: after,
+            is_guess: true,
+        };
+    }
+    size.scaled(guessed(turn), after)
+}
+
 fn guessed(turn: &Turn) -> u64 {
     guessed_with(turn, turn.transcript().compaction())
 }
@@ -256,8 +304,13 @@ fn guessed(turn: &Turn) -> u64 {
 /// Returns an estimate of the tokens of a request with this compaction.
 fn guessed_with(turn: &Turn, compaction: &Compaction) -> u64 {
     let config = turn.config();
-    let messages = compaction.apply(turn.transcript().messages());
-    let messages: u64 = messages.iter().map(token_estimate::of_message).sum();
+    let messages = compaction.apply(turn.transcript().messages(), &config.endpoint);
+    let messages = messages.iter().map(|message| {
+        let is_compacted = Some(message.id()) == compaction.by_provider.as_ref();
+        let sealed = is_compacted.then(|| token_estimate::of_sealed(message));
+        token_estimate::of_message(message).saturating_add(sealed.unwrap_or(0))
+    });
+    let messages: u64 = messages.sum();
     let tools: u64 = if turn.sums_up() {
         0
     } else {

@@ -47,6 +47,11 @@ pub enum CompactionWay {
     },
     /// A model writes a summary of the older messages, which are then left out.
     Summary(SummaryPolicy),
+    /// The provider compacts the conversation itself, with the request that exceeds the limit: Anthropic and OpenAI's
+    /// Responses (and Azure's) can. The answer has what the provider wants back instead of the messages before it; another
+    /// provider is still sent those. The ways after this one are used if the model's provider cannot, or the request
+    /// would not fit at all.
+    Provider,
     /// The host chooses what to leave out, with [`Effect::TrimContext`](super::Effect::TrimContext).
     Host,
 }

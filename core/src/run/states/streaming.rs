@@ -149,7 +149,10 @@ impl Run<Streaming> {
             }
             Ok(Some(StreamEnd::Finished)) => match self.turn.failure_of_stop() {
                 Some(failure) if !self.state.answer().has_content() => self.failed(failure),
-                _ => self.finished(),
+                _ => {
+                    self.turn.note_provider_compaction();
+                    self.finished()
+                }
             },
         }
     }

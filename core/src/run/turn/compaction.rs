@@ -9,13 +9,15 @@ use crate::dialect::Dialect;
 use crate::event::{Message, TokenUsage};
 use crate::run::parts::{Answer, Draft, Reading};
 use crate::run::protocol::{BlockContent, EffectId, Failure, RunEvent, TimerKey};
-use crate::transcript::{Compaction, token_estimate};
+use crate::transcript::{Compaction, is_instruction, is_sent, token_estimate};
 use std::borrow::Cow;
 
 impl Turn {
     /// Returns the messages that the hop's request carries, of those that it may.
     pub(in crate::run) fn compacted_messages(&self) -> Cow<'_, [Message]> {
-        self.transcript.compaction().apply(self.asked_messages())
+        let endpoint = &self.setup.config().endpoint;
+        let compaction = self.transcript.compaction();
+        compaction.apply(self.asked_messages(), endpoint)
     }
 
     /// Returns the messages of the conversation that requests carry, without the summary of the others.
@@ -50,12 +52,41 @@ impl Turn {
         });
     }
 
-    /// Takes the compaction by an earlier turn away.
-    pub(super) fn take_compaction_away(&mut self) {
-        if self.transcript.compaction().is_none() {
+    /// Notes that the provider has compacted the conversation in the answer that has just ended.
+    pub(in crate::run) fn note_provider_compaction(&mut self) {
+        let endpoint = &self.setup.config().endpoint;
+        if endpoint.dialect.compacts_from().is_none() {
             return;
         }
-        let compaction = Compaction::default();
+        let answer = self.transcript.messages().get(self.stream_start()..);
+        let mut answer = answer.unwrap_or_default().iter().rev();
+        let Some(message) = answer.find(|message| endpoint.reads_compaction(message)) else {
+            return;
+        };
+        let compaction = Compaction {
+            by_provider: Some(message.id().clone()),
+            ..self.transcript.compaction().clone()
+        };
+        let messages = self.transcript.messages();
+        let before = self.transcript.compaction().apply(messages, endpoint);
+        let after = compaction.apply(messages, endpoint);
+        let left_out = before
+            .iter()
+            .take_while(|message| Some(message.id()) != compaction.by_provider.as_ref());
+        let left_out = left_out.filter(|message| is_sent(message) && !is_instruction(message));
+        let left_out = left_out.map(|message| message.id().clone()).collect();
+        let tokens = after.iter().map(token_estimate::of_message).sum();
+        self.compact(compaction, left_out, Vec::new(), tokens);
+    }
+
+    /// Takes the compaction by an earlier turn away, and the provider's own.
+    pub(super) fn take_compaction_away(&mut self) {
+        let before = self.transcript.compaction();
+        let mut compaction = before.clone();
+        compaction.undo(self.transcript.messages());
+        if *before == compaction {
+            return;
+        }
         // The provider has counted a shorter conversation.
         self.transcript.put_usage(Vec::new());
         let messages = self.transcript.messages().iter();

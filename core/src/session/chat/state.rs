@@ -52,14 +52,18 @@ pub struct ChatCompaction {
     /// The summary that the model is sent instead.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
+    /// The answer with which the provider compacted the conversation itself: the provider is sent nothing from before it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub by_provider: Option<MessageId>,
 }
 
 impl ChatCompaction {
     /// Returns what a screen shows of a compaction; `None` if there is none.
     pub(super) fn of(compaction: &Compaction) -> Option<Self> {
-        (!compaction.is_none()).then(|| Self {
+        compaction.is_any().then(|| Self {
             through: compaction.through.clone(),
             summary: compaction.summary.clone(),
+            by_provider: compaction.by_provider.clone(),
         })
     }
 }

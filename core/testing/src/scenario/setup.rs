@@ -131,6 +131,7 @@ fn way(said: &Value) -> CompactionWay {
             instructions: said["instructions"].as_str().map(str::to_owned),
             keep: said["keep"].as_f64().unwrap_or(default.keep),
         }),
+        "provider" => CompactionWay::Provider,
         "host" => CompactionWay::Host,
         other => panic!("no way of compaction {other}"),
     }

@@ -165,6 +165,7 @@ fn next(provider: &str, transcript: &Transcript, settings: &GenerationSettings, 
         state: &Value::Null,
         settings,
         resume: &[],
+        compact_above: None,
         now: Timestamp(now),
     });
     serde_json::from_slice(&request.body).expect("JSON")
@@ -291,6 +292,7 @@ fn a_turn_of_the_providers_own_tools_that_paused_goes_back_whole() {
         state: &Value::Null,
         settings: &GenerationSettings::default(),
         resume: &[],
+        compact_above: None,
         now: Timestamp(0),
     });
     let body: Value = serde_json::from_slice(&request.body).expect("JSON");

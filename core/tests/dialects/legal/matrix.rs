@@ -195,6 +195,7 @@ fn without_the_legaliser_every_api_refuses_some() {
                 state: &Value::Null,
                 settings: &GenerationSettings::default(),
                 resume: &[],
+                compact_above: None,
                 now: stepwell_core::Timestamp(0),
             };
             let request = endpoint.dialect.encoder().encode(&request);

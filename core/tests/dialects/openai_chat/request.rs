@@ -33,6 +33,7 @@ fn encode(
         state: &Value::Null,
         settings,
         resume: &[],
+        compact_above: None,
         now: stepwell_core::Timestamp(0),
     })
 }

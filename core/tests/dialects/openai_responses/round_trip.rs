@@ -217,6 +217,7 @@ fn next_input(frames: &[Value], provider: &str) -> Value {
         state: &Value::Null,
         settings: &GenerationSettings::default(),
         resume: &[],
+        compact_above: None,
         now: stepwell_core::Timestamp(0),
     });
     let mut body: Value = serde_json::from_slice(&request.body).expect("JSON");

@@ -2,6 +2,7 @@ use super::super::encoding::{Fields, json_request, own_tools};
 use super::super::{Encode, HttpRequest, ModelRequest, ResponseFormat, ToolChoice};
 use super::block::{self, Block};
 use super::cache;
+use super::compaction;
 use super::content;
 use super::messages::Prompt;
 use super::thinking::Thinking;
@@ -20,6 +21,9 @@ const FILES: &str = "files-api-2025-04-14";
 
 /// The maximum number of tokens of an answer if the app sets none: the API requires a limit.
 const DEFAULT_MAX_TOKENS: u32 = 8192;
+
+/// The field with the settings of compaction.
+const CONTEXT_MANAGEMENT: &str = "context_management";
 
 /// Encodes Messages requests.
 pub(in super::super) struct Encoder;
@@ -42,14 +46,10 @@ impl Encode for Encoder {
             headers.push(("anthropic-version".to_owned(), VERSION.to_owned()));
         }
         if body.has_files() {
-            match headers
-                .iter_mut()
-                .find(|(name, _)| is(name, "anthropic-beta"))
-            {
-                Some((_, features)) if features.contains(FILES) => {}
-                Some((_, features)) => *features = format!("{features},{FILES}"),
-                None => headers.push(("anthropic-beta".to_owned(), FILES.to_owned())),
-            }
+            add_beta(headers, FILES);
+        }
+        if body.compact_above().is_some() {
+            add_beta(headers, compaction::BETA);
         }
         encoded
     }
@@ -61,6 +61,18 @@ impl Encode for Encoder {
     fn takes_in_result(&self, part: &ContentPart, result: &ToolMessage, _: &str) -> bool {
         // With an error only text is accepted.
         matches!(part, ContentPart::Text(_)) || (result.error.is_none() && content::takes(part))
+    }
+}
+
+/// Adds the name of a beta feature to those that the request names already.
+fn add_beta(headers: &mut Vec<(String, String)>, beta: &str) {
+    match headers
+        .iter_mut()
+        .find(|(name, _)| is(name, "anthropic-beta"))
+    {
+        Some((_, features)) if features.contains(beta) => {}
+        Some((_, features)) => *features = format!("{features},{beta}"),
+        None => headers.push(("anthropic-beta".to_owned(), beta.to_owned())),
     }
 }
 
@@ -152,6 +164,14 @@ impl<'a> Body<'a> {
         cache::settle(&mut places, &wanted, mark);
     }
 
+    /// Returns the number of tokens above which the provider compacts the conversation, unless the app has settings of its
+    /// own for that.
+    fn compact_above(&self) -> Option<u64> {
+        let settings = self.request.settings;
+        let is_own = settings.extra.contains_key(CONTEXT_MANAGEMENT);
+        self.request.compact_above.filter(|_| !is_own)
+    }
+
     fn has_files(&self) -> bool {
         let turns = self.prompt.turns.iter();
         turns.flat_map(|turn| &turn.content).any(block::is_file)
@@ -200,6 +220,8 @@ impl Serialize for Body<'_> {
             fields.put("system", &self.prompt.system)?;
         }
         fields.put("messages", &self.prompt.turns)?;
+        let compaction = self.compact_above().map(compaction::setting);
+        fields.put_some(CONTEXT_MANAGEMENT, compaction)?;
         fields.put_tools(&self.tools)?;
         fields.put_some("tool_choice", self.tool_choice())?;
         fields.put_some("thinking", self.thinking.thinking.as_ref())?;

@@ -31,6 +31,7 @@
 mod block;
 mod blocks;
 mod cache;
+mod compaction;
 mod content;
 mod decode;
 mod encode;
@@ -41,9 +42,11 @@ mod thinking;
 mod tools;
 mod usage;
 
+pub(super) use compaction::{holds_compaction, without_compaction};
 pub(super) use decode::Decoder;
 pub(super) use encode::Encoder;
 pub(super) use messages::goes_on;
+pub(super) use usage::OF_COMPACTION;
 
 use serde::{Deserialize, Serialize};
 

@@ -102,6 +102,7 @@ impl ModelRequest<'_> {
     ///     state: &Value::Null,
     ///     settings: &GenerationSettings::default(),
     ///     resume: &[],
+    ///     compact_above: None,
     ///     now: Timestamp(0),
     /// };
     /// let body: Value = serde_json::from_slice(&request.to_http().body)?;

@@ -1,5 +1,6 @@
 use super::super::encoding::{Fields, json_request, parameters, put_cache, tools};
 use super::super::{Encode, HttpRequest, ModelRequest, ResponseFormat, StoredRequest, ToolChoice};
+use super::compaction;
 use super::input;
 use super::parts::Part;
 use super::stored;
@@ -58,6 +59,8 @@ impl Serialize for Body<'_> {
         if is_in_background {
             fields.put("background", &true)?;
         }
+        let compaction = request.compact_above.map(compaction::setting);
+        fields.put_some("context_management", compaction)?;
         let rules = request.endpoint.model_rules();
         if rules.may_think() {
             fields.put("include", &["reasoning.encrypted_content"])?;

@@ -34,6 +34,7 @@
 //! Calls of custom tools that xAI marks as its own are items of the provider. So are those of tools that the last event
 //! does not list, if it lists some that the provider runs: such calls have begun, and get a result that says so.
 
+mod compaction;
 mod decode;
 mod encode;
 mod event;
@@ -44,5 +45,6 @@ mod parts;
 mod stored;
 mod usage;
 
+pub(super) use compaction::{holds_compaction, without_compaction};
 pub(super) use decode::Decoder;
 pub(super) use encode::Encoder;

@@ -104,6 +104,7 @@ private fun way(said: JsonObject): CompactionWay = when (val type = said.needed(
         said.text("instructions"),
         said.number("keep") ?: CompactionWay.Summary().keep,
     )
+    "provider" -> CompactionWay.Provider
     "host" -> CompactionWay.Host
     else -> error("no way of compaction $type")
 }
