@@ -99,7 +99,8 @@ async def test_the_app_compacts(mock_llm: Start) -> None:
     assert "4 messages of many x." in sent(mock, 1)
 
 
-def test_what_the_guide_shows() -> None:
+def test_what_the_guide_shows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "a key")
     from stepwell import Agent
     from stepwell.settings import DropResults, Summary
 
