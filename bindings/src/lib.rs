@@ -85,12 +85,12 @@ pub use agent::{Agent, Recovered, RunnerDuties};
 #[cfg(feature = "agent")]
 pub use caller::current_caller;
 pub use config::{
-    AgUiEncoding, AgUiOptions, BackgroundPolicy, CacheLifetime, ContextEntry, ContextGuard,
-    ContextPolicy, Credentials, DevicePolicy, ExtraRules, Fallback, FallbackModel,
-    GenerationSettings, KilledPolicy, LimitPolicy, Limits, LongContextPrice, ModelChoice,
-    ModelPrice, NetworkChangePolicy, OutputMode, OutputType, ReasoningEffort, RepeatLimit,
-    ResponseFormat, Resumption, Retry, RetryPolicy, RunConfig, RunIds, TextOptions, Timeouts,
-    ToolChoice, ToolDefinition, TurnOptions, Verification, WhenBusy, model_price,
+    AgUiEncoding, AgUiOptions, BackgroundPolicy, CacheLifetime, CompactionPolicy, CompactionWay,
+    ContextEntry, ContextGuard, ContextPolicy, Credentials, DevicePolicy, ExtraRules, Fallback,
+    FallbackModel, GenerationSettings, KilledPolicy, LimitPolicy, Limits, LongContextPrice,
+    ModelChoice, ModelPrice, NetworkChangePolicy, OutputMode, OutputType, ReasoningEffort,
+    RepeatLimit, ResponseFormat, Resumption, Retry, RetryPolicy, RunConfig, RunIds, TextOptions,
+    Timeouts, ToolChoice, ToolDefinition, TurnOptions, Verification, WhenBusy, model_price,
 };
 #[cfg(feature = "agent")]
 pub use conversation::Conversation;

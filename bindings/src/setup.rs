@@ -1,6 +1,6 @@
 //! The setup of an agent, in addition to its configuration.
 
-use crate::config::{ContextPolicy, Credentials, ModelChoice, RunConfig, RunIds};
+use crate::config::{CompactionWay, ContextPolicy, Credentials, ModelChoice, RunConfig, RunIds};
 use crate::credentials::{self, CredentialSource};
 use crate::error::StepwellError;
 use crate::hook::AgentHook;
@@ -204,6 +204,13 @@ impl AgentSetup {
             return Err(StepwellError::configuration(
                 &"the agent has no code that says what to leave out of a full context",
                 "give it a `trim_context`, or take another policy",
+            ));
+        }
+        let mut ways = config.compaction.ways.iter();
+        if ways.any(|way| matches!(way, CompactionWay::Host)) && self.trim_context.is_none() {
+            return Err(StepwellError::configuration(
+                &"the agent has no code that compacts a conversation",
+                "give it a `trim_context`, or leave the way of the host out of `compaction`",
             ));
         }
         if config.fallback.choice == Some(ModelChoice::Host) && self.model_for.is_none() {

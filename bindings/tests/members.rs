@@ -9,14 +9,14 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use stepwell_ffi::{
     Agent, AgentHook, AgentSetup, AgentTool, ApprovalTask, Authorization, CallbackError,
-    ChooseModelTask, ContextOverflow, CreateRunTask, CredentialRequest, CredentialSource,
-    CredentialsTask, DecodeOutputTask, Event, Failure, FallbackModel, Hook, HookAnswer, HookMoment,
-    HookSpec, HookSubject, HookTask, HopContext, HttpTask, InstructionsRequest, InstructionsSource,
-    InstructionsTask, JsonValue, ModelChoice, ModelChooser, NewRun, Outcome, OutputDecoder,
-    OutputType, QuestionTask, RegistryEvent, RunIds, RunRegistry, RunSource, RunnerDuties,
-    SessionStore, Start, StepwellError, StoreSetup, TaskRunner, ToolContext, ToolError,
-    ToolHandler, ToolInvocation, ToolOutput, ToolTask, TrimContextTask, Trimmed, Trimmer, Turn,
-    TurnOptions, newest_messages,
+    ChooseModelTask, CompactionWay, ContextOverflow, CreateRunTask, CredentialRequest,
+    CredentialSource, CredentialsTask, DecodeOutputTask, Event, Failure, FallbackModel, Hook,
+    HookAnswer, HookMoment, HookSpec, HookSubject, HookTask, HopContext, HttpTask,
+    InstructionsRequest, InstructionsSource, InstructionsTask, JsonValue, ModelChoice,
+    ModelChooser, NewRun, Outcome, OutputDecoder, OutputType, QuestionTask, RegistryEvent, RunIds,
+    RunRegistry, RunSource, RunnerDuties, SessionStore, Start, StepwellError, StoreSetup,
+    TaskRunner, ToolContext, ToolError, ToolHandler, ToolInvocation, ToolOutput, ToolTask,
+    TrimContextTask, Trimmed, Trimmer, Turn, TurnOptions, newest_messages,
 };
 use stepwell_mock_llm::{Hop, MockLlm, Script};
 use support::{config, definition, key, say, say_with};
@@ -330,6 +330,48 @@ async fn the_app_says_what_to_leave_out_of_a_full_context() {
         let first = sent[0]["content"].as_str().unwrap();
         assert!(first.contains("There were many x."), "{first}");
     }
+}
+
+#[tokio::test]
+async fn a_model_summarises_and_the_next_turn_begins_from_there() {
+    let script = Script::new().hop(says("Yes.")).hop(says("Still yes."));
+    let server = serve(script.hop(says("All of it."))).await;
+    let writer = serve(Script::new().hop(says("Many x.")).hop(says("All x."))).await;
+    let mut config = config(&server.base_url());
+    config.context_guard.window = Some(3_500);
+    config.compaction.ways = vec![CompactionWay::Summary {
+        model: Some(other_model(&writer)),
+        instructions: Some("Count the x.".to_owned()),
+        keep: 0.25,
+    }];
+    let agent = Agent::new(config.clone(), AgentSetup::default()).unwrap();
+    let conversation = agent
+        .conversation_with_history(key("thread"), long_history(), None)
+        .unwrap();
+    let whole = TurnOptions {
+        whole_history: true,
+        ..TurnOptions::default()
+    };
+    for options in [TurnOptions::default(), TurnOptions::default(), whole] {
+        let finished = say_with(&conversation, "And?", options).finish().await;
+        assert_eq!(finished.unwrap().outcome, Outcome::Success);
+    }
+    let sent = |server: &MockLlm| {
+        let requests = server.requests().into_iter();
+        let texts = requests.map(|request| request.body["messages"].to_string());
+        texts.collect::<Vec<_>>()
+    };
+    let [first, second] = &sent(&writer)[..] else {
+        panic!("{:?}", sent(&writer));
+    };
+    assert!(first.contains("Count the x.") && !second.contains("Many x."));
+    let said = sent(&server);
+    assert!(said[0].contains("Many x.") && said[1].contains("Many x."));
+    assert!(said[2].contains("All x."));
+
+    config.compaction.ways = vec![CompactionWay::Host];
+    let refused = Agent::new(config, AgentSetup::default());
+    assert!(refused.unwrap_err().to_string().contains("`trim_context`"));
 }
 
 fn other_model(server: &MockLlm) -> FallbackModel {

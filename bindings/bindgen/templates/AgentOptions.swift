@@ -22,6 +22,8 @@ extension AgentWith {
     ///   - modelFor: Chooses the model of each hop, and returns its number: 0 is the agent's own, 1 the first of its
     ///     `fallback`. After an error, and for a number that no model has, the turn continues with the model that it has. A
     ///     model that fails is replaced all the same.
+    ///   - summaryModel: The model that writes the summaries of long conversations, instead of the agent's own. Without a
+    ///     `compaction` that says otherwise, summaries are the one way.
     ///   - tools: The tools that the model may call.
     ///   - approver: Asks the user to approve the calls of tools that need it. Its task is cancelled when the turn ends.
     ///     Without it the calls wait, and are listed by `Turn.pending`; a `run` denies them.
@@ -55,6 +57,7 @@ extension AgentWith {
         fallbackAfterText: Bool = false,
         modelRest: Duration? = nil,
         modelFor: (@Sendable (HopContext) async throws -> Int)? = nil,
+        summaryModel: Model? = nil,
         tools: [any AgentToolConvertible<Deps>] = [],
         approver: (@Sendable (ToolInvocation) async throws -> Decision)? = nil,
         answerer: (@Sendable (ToolInvocation, Question) async throws -> UserAnswer)? = nil,
@@ -97,7 +100,7 @@ extension AgentWith {
             instructionsFrom: instructionsFrom.map(Instructing.init),
             registry: registry
         )
-        let models = AgentModels(own: model, fallback: fallback)
+        let models = AgentModels(own: model, fallback: fallback, summary: summaryModel)
         self.init(engine: Engine(models: models, config: config, setup: setup, tools: ToolList(tools)))
     }
 }

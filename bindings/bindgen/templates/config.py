@@ -8,11 +8,14 @@ from typing import Any, Literal
 
 from .._record import Json
 from .._settings import (
+    DropResults,
     JsonSchema,
+    Summary,
     lower_providers,
     lower_response_format,
     lower_tool,
     lower_tool_choice,
+    lower_ways,
 )
 from ..arguments import checks_fields
 from ..tools import Tool

@@ -1,5 +1,6 @@
 // Generated from bindings/src.
 
+import 'compaction.dart';
 import 'config.dart';
 import 'effects.dart';
 import 'events.dart';

@@ -158,6 +158,7 @@ fn renamed(value: &Value, name: &str) -> Value {
                     | "after"
                     | "choice"
                     | "kind"
+                    | "type"
             ) =>
         {
             camel(text).into()

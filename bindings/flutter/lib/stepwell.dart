@@ -16,6 +16,7 @@ export 'src/agent.dart' show Agent, Conversation, JournalSink, Recovered, Turn;
 export 'src/approval.dart';
 export 'src/chat_reducer.dart';
 export 'src/chat_state.dart';
+export 'src/compaction.dart' hide summarizedBy;
 export 'src/config.dart' show ResponseFormat;
 export 'src/context.dart';
 export 'src/credentials.dart' hide NoInstructions, instructions;

@@ -24,6 +24,7 @@ SECTIONS = {
     "Timeouts": "timeouts",
     "DevicePolicy": "device",
     "TextOptions": "text",
+    "CompactionPolicy": "compaction",
     "ContextGuard": "contextGuard",
     "AgUiOptions": "agUi",
 }

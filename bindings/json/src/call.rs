@@ -11,8 +11,9 @@ use stepwell_core::event::{Message, MessageContent, ResumeEntry};
 use stepwell_core::journal::Digest;
 use stepwell_core::run::{self, Authorization, Decision, EffectId, Input, Refusal, RunMachine};
 use stepwell_core::tool::{ToolFailure, ToolFailureKind, ToolOutput};
+use stepwell_core::transcript::Transcript;
 use stepwell_core::{CallKey, MessageId, RunId, Timestamp};
-use stepwell_ffi::{GuardedRun, HookAnswer, ModelName, Outcome, StateKind};
+use stepwell_ffi::{Compaction, GuardedRun, HookAnswer, ModelName, Outcome, StateKind};
 
 /// Defines the inputs, each by its name, in brackets the effect that it answers, its other members, and the core's
 /// input.
@@ -166,6 +167,7 @@ pub(crate) enum Question {
     ShownText {},
     Messages {},
     SharedState {},
+    Compaction {},
     Output {},
     PartialOutput {},
     PartialArguments {
@@ -209,6 +211,12 @@ fn text(id: Option<&impl ToString>) -> Value {
     id.map_or_else(String::new, ToString::to_string).into()
 }
 
+/// Returns what requests no longer carry of a conversation, if they do not carry all.
+pub(crate) fn compaction(transcript: &Transcript) -> Option<Compaction> {
+    let compaction = transcript.compaction();
+    (!compaction.is_none()).then(|| compaction.clone().into())
+}
+
 impl Question {
     /// Returns the answer, except for the snapshot, which the journal records.
     pub(crate) fn answer(&self, machine: &RunMachine) -> Option<Value> {
@@ -220,6 +228,7 @@ impl Question {
             Self::ShownText {} => machine.shown_text().into(),
             Self::Messages {} => json!(machine.transcript().messages()),
             Self::SharedState {} => json!(machine.transcript().shared_state()),
+            Self::Compaction {} => json!(compaction(machine.transcript())),
             Self::Output {} => json!(machine.output()),
             Self::PartialOutput {} => json!(machine.partial_output().map(|output| output.value())),
             Self::PartialArguments { tool_call_id } => {

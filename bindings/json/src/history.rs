@@ -1,10 +1,11 @@
+use crate::call::compaction;
 use crate::refused::Refused;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fmt::Display;
 use stepwell_core::event::Message;
 use stepwell_core::session::{self, MessageBuilder, TurnTree};
-use stepwell_ffi::TurnRecord;
+use stepwell_ffi::{Compaction, TurnRecord};
 
 /// Stored turns: all of a thread, or a path of it.
 #[derive(Debug, Deserialize)]
@@ -22,6 +23,8 @@ pub(crate) struct StoredTurns {
 pub(crate) struct History {
     messages: Vec<Message>,
     shared_state: Value,
+    /// What requests no longer carry of the messages, if they do not carry all.
+    compaction: Option<Compaction>,
 }
 
 impl StoredTurns {
@@ -42,6 +45,7 @@ impl StoredTurns {
         Ok(History {
             messages: transcript.messages().to_vec(),
             shared_state: transcript.shared_state().clone(),
+            compaction: compaction(&transcript),
         })
     }
 }

@@ -12,7 +12,7 @@ use stepwell_core::event::Message;
 use stepwell_core::run::{self, Input};
 use stepwell_core::session::Turn;
 use stepwell_core::transcript::Transcript;
-use stepwell_ffi::{GuardedRun, RunConfig, TurnRecord};
+use stepwell_ffi::{Compaction, GuardedRun, RunConfig, TurnRecord};
 
 /// A turn without any IO, with an interface in JSON. After a panic inside it, every call fails with the kind `broken`.
 ///
@@ -36,6 +36,8 @@ struct Making {
     #[serde(default)]
     history: Vec<Message>,
     shared_state: Option<Value>,
+    /// What requests no longer carry of the history.
+    compaction: Option<Compaction>,
     /// A snapshot from this process, of a run that was suspended and continues.
     restore: Option<String>,
     /// A snapshot from a process that died.
@@ -94,8 +96,8 @@ enum Given {
 }
 
 impl Machine {
-    /// Creates a run that is ready to start (`{"config", "threadId", "history", "sharedState"}`), or continues a stored
-    /// one: in the same process by `{"config", "restore": SNAPSHOT}`, in a later one by `{"config", "revive": SNAPSHOT,
+    /// Creates a run that is ready to start (`{"config", "threadId", "history", "sharedState", "compaction"}`), or
+    /// continues a stored one: in the same process by `{"config", "restore": SNAPSHOT}`, in a later one by `{"config", "revive": SNAPSHOT,
     /// "nowMs"}`, or from a store by `{"config", "reviveFrom": {"checkpoint", "turns", "turn"}, "nowMs"}`. With
     /// `"journal": true` a new or a revived run records its inputs: lines of a journal are returned next to the
     /// outputs, as `"journal"`.
@@ -114,6 +116,9 @@ impl Machine {
                 let mut history = Transcript::new(making.history);
                 if let Some(state) = making.shared_state {
                     history = history.with_shared_state(state);
+                }
+                if let Some(compaction) = making.compaction {
+                    history = history.with_compaction(compaction.into());
                 }
                 GuardedRun::new(config, thread.into(), history, making.journal)
             }

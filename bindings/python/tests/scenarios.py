@@ -8,14 +8,14 @@ import re
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from conftest import THOROUGH
 from scenario_screens import Screens
 
 from stepwell import Limits, StepwellError, Tool, ToolCallUpdate, ToolOutput
 from stepwell.callbacks import AnswerDeclined
-from stepwell.machine import AgUiOptions, AnswerGiven, AnswerTool, AskApproval, AskUser, Authorize, CancelAnswer, ChooseModel, Completed, ContextEntry, ContextGuard, CreateRun, DecodeOutput, DevicePolicy, Effect, Fallback, FallbackModel, GenerationSettings, HookSpec, HookSubject, HookedAnswer, HookedCall, HookedRequest, HookedResult, JsonSchema, OpenStream, OutputType, Outputs, Persist, RepeatLimit, Retry, RetryPolicy, RunConfig, RunHook, RunMachine, RunTool, TextMessageContent, TextOptions, Timeouts, TrimContext, TurnOptions
+from stepwell.machine import AgUiOptions, AnswerGiven, AnswerTool, AskApproval, AskUser, Authorize, CancelAnswer, ChooseModel, CompactionPolicy, Completed, ContextEntry, ContextGuard, CreateRun, DecodeOutput, DevicePolicy, DropResults, Effect, Fallback, FallbackModel, GenerationSettings, HookSpec, HookSubject, HookedAnswer, HookedCall, HookedRequest, HookedResult, JsonSchema, OpenStream, OutputType, Outputs, Persist, RepeatLimit, Retry, RetryPolicy, RunConfig, RunHook, RunMachine, RunTool, Summary, TextMessageContent, TextOptions, Timeouts, TrimContext, TurnOptions
 from stepwell.updates import (
     AnswerDropped,
     CallKey,
@@ -130,18 +130,36 @@ def config(said: dict[str, Any]) -> RunConfig:
         device=DevicePolicy(**{name: device[name] for name in device if name != "offline_ms"}, **offline),  # type: ignore[arg-type]
         text=TextOptions(**said.get("text", {})),
         context_guard=ContextGuard(**said.get("context_guard", {})),
+        compaction=_compaction(said.get("compaction", {})),
         ag_ui=AgUiOptions(**said.get("ag_ui", {})),
     )
 
 
 def _fallback(said: dict[str, Any]) -> Fallback:
     given: dict[str, Any] = {name: said[name] for name in ("after", "after_text", "choice") if name in said}
-    models = [
-        FallbackModel(**{**model, "settings": _settings(model["settings"]) if "settings" in model else None})
-        for model in said.get("models", [])
-    ]
     given.update(_seconds(said, "rest"))
-    return Fallback(models=models, **given)
+    return Fallback(models=[_other_model(model) for model in said.get("models", [])], **given)
+
+
+def _other_model(said: dict[str, Any]) -> FallbackModel:
+    return FallbackModel(**{**said, "settings": _settings(said["settings"]) if "settings" in said else None})
+
+
+def _compaction(said: dict[str, Any]) -> CompactionPolicy:
+    ways = [_way(dict(way)) for way in said.get("ways", [])]
+    return CompactionPolicy(**{**said, "ways": ways})
+
+
+def _way(said: dict[str, Any]) -> DropResults | Summary | Literal["provider", "host"]:
+    match said.pop("type"):
+        case "drop_results":
+            return DropResults(**said)
+        case "summary":
+            return Summary(**{**said, "model": _other_model(said["model"]) if "model" in said else None})
+        case "provider":
+            return "provider"
+        case _:
+            return "host"
 
 
 def _tools(said: dict[str, Any]) -> list[Tool[..., Any]]:

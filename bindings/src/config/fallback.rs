@@ -130,7 +130,10 @@ impl Fallback {
 }
 
 impl FallbackModel {
-    fn into_core(self, providers: Option<&JsonValue>) -> Result<run::FallbackModel, StepwellError> {
+    pub(super) fn into_core(
+        self,
+        providers: Option<&JsonValue>,
+    ) -> Result<run::FallbackModel, StepwellError> {
         let credentials = self.credentials.map(Into::into).unwrap_or_default();
         let mut endpoint = EndpointOptions {
             provider: &self.provider,

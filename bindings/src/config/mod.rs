@@ -1,6 +1,7 @@
 //! How a run is set up.
 
 mod ag_ui;
+mod compaction;
 mod context;
 mod device;
 mod fallback;
@@ -11,6 +12,7 @@ mod tool_definition;
 mod turn_options;
 
 pub use ag_ui::{AgUiEncoding, AgUiOptions, ContextEntry, ExtraRules, Verification};
+pub use compaction::{CompactionPolicy, CompactionWay};
 pub use context::{ContextGuard, ContextPolicy, TextOptions};
 pub use device::{BackgroundPolicy, DevicePolicy, KilledPolicy, NetworkChangePolicy};
 pub use fallback::{Fallback, FallbackModel, ModelChoice};
@@ -128,6 +130,10 @@ pub struct RunConfig {
     #[uniffi(default)]
     #[serde(default)]
     pub context_guard: ContextGuard,
+    /// How a long conversation is kept from filling the model's context window.
+    #[uniffi(default)]
+    #[serde(default)]
+    pub compaction: CompactionPolicy,
     /// How an AG-UI agent differs from the protocol.
     #[uniffi(default)]
     #[serde(default)]
@@ -360,7 +366,7 @@ impl RunConfig {
             device: self.device.into(),
             text: self.text.into(),
             context_guard: self.context_guard.into(),
-            compaction: run::CompactionPolicy::default(),
+            compaction: self.compaction.into_core(providers)?,
             output: self.output.map(OutputType::into_core).transpose()?,
             hooks: self.hooks.into_iter().map(Into::into).collect(),
             tells_moves: false,
@@ -370,6 +376,9 @@ impl RunConfig {
         })?;
         config.check_fallback().map_err(|error| {
             StepwellError::configuration(&error, "leave the agent out of `fallback`")
+        })?;
+        config.check_compaction().map_err(|error| {
+            StepwellError::configuration(&error, "correct `compaction`, or leave it out")
         })?;
         Ok(config)
     }

@@ -381,3 +381,37 @@ fn absent_is_the_default_and_null_is_none() {
     }
     assert!(serde_json::from_str::<RetryPolicy>(r#"{"attempts":null}"#).is_err());
 }
+
+#[test]
+fn a_policy_of_compaction_is_read_from_json() {
+    let read = |compaction: &str| {
+        let said = format!(r#"{{"provider":"ollama","model":"m","compaction":{compaction}}}"#);
+        serde_json::from_str::<RunConfig>(&said)
+    };
+    let said = r#"{"at":0.5,"ways":[{"type":"dropResults","keep":3},
+        {"type":"summary","model":{"provider":"ollama","model":"small"},"keep":0.1},{"type":"host"}]}"#;
+    let policy = read(said).unwrap().into_core().unwrap().compaction;
+    assert!((policy.at - 0.5).abs() < f64::EPSILON);
+    let [drop, run::CompactionWay::Summary(summary), host] = &policy.ways[..] else {
+        panic!("{policy:?}");
+    };
+    assert_eq!(*drop, run::CompactionWay::DropResults { keep: 3 });
+    assert_eq!(*host, run::CompactionWay::Host);
+    assert_eq!(summary.model.as_ref().unwrap().endpoint.model, "small");
+    assert!((summary.keep - 0.1).abs() < f64::EPSILON);
+
+    let plain = read(r#"{"ways":[{"type":"summary"}]}"#).unwrap();
+    let policy = plain.into_core().unwrap().compaction;
+    let expected = run::CompactionWay::Summary(run::SummaryPolicy::default());
+    assert_eq!(policy, run::CompactionPolicy::with(expected));
+    for unknown in [
+        r#"{"way":[]}"#,
+        r#"{"ways":[{"type":"magic"}]}"#,
+        r#"{"ways":[{"type":"summary","keeps":1}]}"#,
+    ] {
+        assert!(read(unknown).is_err(), "{unknown}");
+    }
+    let beyond = read(r#"{"at":1.5,"ways":[{"type":"host"}]}"#).unwrap();
+    let error = beyond.into_core().unwrap_err().to_string();
+    assert!(error.contains("no part of the context"), "{error}");
+}

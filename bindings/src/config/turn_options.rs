@@ -38,6 +38,10 @@ pub struct TurnOptions {
     /// The type of the answer, instead of the configuration's.
     #[uniffi(default = None)]
     pub output: Option<OutputType>,
+    /// Whether the turn begins from the complete conversation, and not from the compacted one that earlier turns left. It is
+    /// compacted again where it is too long.
+    #[uniffi(default = false)]
+    pub whole_history: bool,
     /// What happens if another turn of the thread is under way, instead of what the configuration says. Not stored, and
     /// ignored by a `RunMachine`.
     #[uniffi(default = None)]
@@ -60,6 +64,7 @@ impl fmt::Debug for TurnOptions {
             .field("tools", &tools)
             .field("user", &self.user)
             .field("output", &self.output)
+            .field("whole_history", &self.whole_history)
             .field("when_busy", &self.when_busy)
             .field("headers", &headers)
             .finish()
@@ -95,7 +100,7 @@ impl TurnOptions {
             limits: self.limits.map(Limits::into_core).transpose()?,
             user: self.user,
             output: self.output.map(OutputType::into_core).transpose()?,
-            whole_history: false,
+            whole_history: self.whole_history,
             headers: Vec::new(),
         };
         let options = options.with_headers(headers)?;

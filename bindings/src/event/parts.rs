@@ -1,6 +1,6 @@
 use super::json::{finished, members};
 use crate::json_value::JsonValue;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use stepwell_core::event::MessageContent;
 use stepwell_core::tool;
 use stepwell_mirror::mirror;
@@ -67,9 +67,9 @@ mirror! {
 }
 
 mirror! {
-    #[derive(Clone, Debug, PartialEq, Eq, Serialize, uniffi::Record)]
-    #[serde(rename_all = "camelCase")]
-    #[mirror(stepwell_core::transcript::Compaction)]
+    #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, uniffi::Record)]
+    #[serde(rename_all = "camelCase", default)]
+    #[mirror(stepwell_core::transcript::Compaction, both)]
     pub struct Compaction;
 
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, uniffi::Enum)]

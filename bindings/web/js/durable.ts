@@ -4,7 +4,7 @@ import { RunMachine } from "./machine.js";
 import { Presence } from "./presence.js";
 import type { Clock } from "./setup.js";
 import { conversationOf } from "./stored-calls.js";
-import type { Claimed, Effect, Json, Message, NewTurn, Outputs, PersistBatch, RunConfig, ThreadKey, TurnKey, Unfinished, WhenBusy } from "./types.js";
+import type { Compaction, Claimed, Effect, Json, Message, NewTurn, Outputs, PersistBatch, RunConfig, ThreadKey, TurnKey, Unfinished, WhenBusy } from "./types.js";
 import { isLost, isTransient, type Store, StoreError, storeError } from "./store.js";
 import { Busy, type Waiting } from "./waiting.js";
 
@@ -26,6 +26,8 @@ type Persist = Extract<Effect, { type: "persist" }>;
 export interface Transcript {
   messages: Message[];
   sharedState: Json;
+  /** What requests no longer carry of it. */
+  compaction?: Compaction | null;
 }
 
 /** The page's state of a thread: its conversation, and the stored turn with which it ends. @internal */
@@ -300,7 +302,7 @@ export class Durable {
         isClosed ||= effect.status !== "streaming";
         outputs = machine.persisted(effect.id, now);
       }
-      if (machine && isClosed) return { messages: machine.messages, sharedState: machine.sharedState };
+      if (machine && isClosed) return { messages: machine.messages, sharedState: machine.sharedState, compaction: machine.compaction };
       const stored = await this.#call(() => this.store.turn(key), waiting);
       const first = stored?.blocks.length ?? 0;
       await write({ first, blocks: [], status: "cancelled", outcome: { outcome: "cancelled" }, checkpoint: "", atMs: now });

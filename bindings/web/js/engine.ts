@@ -2,6 +2,7 @@
 
 import { instructions } from "./credentials.js";
 import { misuse, nothingWaits, StepwellError, words } from "./error.js";
+import type { Transcript } from "./durable.js";
 import { InUse } from "./in-use.js";
 import { RunMachine } from "./machine.js";
 import { health, loadHealth } from "./model-number.js";
@@ -103,8 +104,8 @@ export class Engine {
     const message = prompt === null ? undefined : messageOf(turnId, prompt);
     const said = message && { message };
     const start: Start = { runId: turnId, ...also, ...said, options: turnOptions };
-    const started = ({ messages, sharedState }: { messages: Message[]; sharedState: Json }) => {
-      const machine = new RunMachine(config, key.thread, messages, sharedState, journal !== undefined);
+    const started = ({ messages, sharedState, compaction }: Transcript) => {
+      const machine = new RunMachine(config, key.thread, messages, sharedState, !!journal, compaction);
       health.record?.tellRests(setup, machine);
       return { machine, outputs: machine.start(start, clock.now()) };
     };
@@ -136,7 +137,7 @@ export class Engine {
     const machine = this.#revived(setup, snapshot);
     if (machine.threadId !== thread.key.thread) {
       machine.free();
-      throw misuse("the stored turn is of another conversation", "revive it in the conversation with the id that its own had");
+      throw misuse("the stored turn is of another conversation", "revive it in its own");
     }
     const beginning: Beginning = { setup, signal, whenBusy, tools, isRevived: true };
     if (!thread.place.stored) return this.#begin(thread, () => ({ machine, outputs: machine.pollOutputs() }), beginning);
@@ -211,7 +212,7 @@ export class Engine {
       tools,
       over: ({ messages, outcome }: Ended, machine?: RunMachine) => {
         // Of a conversation that was forgotten meanwhile nothing is kept.
-        if (machine && thread.turns.has(turn)) Object.assign(thread, { messages, sharedState: machine.sharedState, last });
+        if (machine && thread.turns.has(turn)) Object.assign(thread, { messages, sharedState: machine.sharedState, compaction: machine.compaction, last });
         left();
         host.owner?.complete(outcome);
       },

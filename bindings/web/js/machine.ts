@@ -5,7 +5,7 @@ import { plain } from "./configuration.js";
 import { misuse } from "./error.js";
 import { answered, bodyBytes, made, milliseconds, written } from "./module.js";
 import { Machine } from "./stepwell.js";
-import type { Json, Message, ModelName, Outputs, RunConfig, TurnRecord } from "./types.js";
+import type { Compaction, Json, Message, ModelName, Outputs, RunConfig, TurnRecord } from "./types.js";
 
 /** The time, or the clock's. */
 const at = (nowMs?: number | null): number => milliseconds(nowMs) ?? Date.now();
@@ -27,14 +27,15 @@ export class RunMachine extends RunCalls {
 
   /**
    * Creates a run that is ready to start, on an existing conversation: AG-UI messages, oldest first, and the state
-   * shared with an AG-UI agent. With `journal` all inputs are recorded, for `takeJournal`.
+   * shared with an AG-UI agent. With `journal` all inputs are recorded, for `takeJournal`. `compaction` is what requests no
+   * longer carry of the conversation: that of the run before.
    */
-  constructor(config: RunConfig, threadId: string, history?: Message[] | null, sharedState?: Json, journal?: boolean | null) {
+  constructor(config: RunConfig, threadId: string, history?: Message[] | null, sharedState?: Json, journal?: boolean | null, compaction?: Compaction | null) {
     super();
     this.#machine = made(() => {
       // From `restore` and `revive`, which have created it.
       if ((config as unknown) instanceof Machine) return config as unknown as Machine;
-      const making = { config: plain(config), threadId, history: history ?? [], sharedState, journal: journal ?? false };
+      const making = { config: plain(config), threadId, history: history ?? [], sharedState, journal: journal ?? false, compaction };
       return new Machine(written("the run", making));
     });
   }
@@ -94,6 +95,11 @@ export class RunMachine extends RunCalls {
   /** The model that the run asks now; null before its start. */
   get model(): ModelName | null {
     return this.ask("model");
+  }
+
+  /** What requests no longer carry of the conversation, for the next run to begin with; null if they carry all. */
+  get compaction(): Compaction | null {
+    return this.ask("compaction");
   }
 
   /** Frees the machine's memory at once; otherwise it is freed when the machine is collected. */

@@ -19,7 +19,7 @@ const compact = (value: unknown): string => (typeof value === "string" ? value :
 const key = (call: CallKey): string => `${call.hop}:${call.index}`;
 
 /** The values of a configuration that are names, and so are spelled differently here. */
-const WORDS = new Set(["resumption", "atLimit", "background", "kind", "encoding", "moments", "after", "choice"]);
+const WORDS = new Set(["resumption", "atLimit", "background", "kind", "encoding", "moments", "after", "choice", "type"]);
 
 /** Values that are kept unchanged: schemas, and the provider's own words. */
 const VERBATIM = new Set(["parameters", "schema", "extra"]);

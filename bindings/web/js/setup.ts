@@ -155,7 +155,7 @@ export function setUp(options: Definition): Setup {
   };
   if (trimContext) config.contextGuard = { ...config.contextGuard, atLimit: "trim" };
   else if (config.contextGuard?.atLimit === "trim") {
-    throw unfit("the agent has no code that says what to leave out of a full context", "give it a `trimContext`, or take another policy");
+    throw unfit("nothing says what to leave out of a full context", "give a `trimContext`");
   }
   if (runSource) config.runIds = "host";
   config.hooks = specs(hooks);

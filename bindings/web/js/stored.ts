@@ -2,7 +2,7 @@
 
 import type { Engine } from "./engine.js";
 import { nothingWaits } from "./error.js";
-import { type Known, Durable, type StoredTurn, Writer } from "./durable.js";
+import { type Known, type Transcript, Durable, type StoredTurn, Writer } from "./durable.js";
 import { RunMachine } from "./machine.js";
 import type { RunSetup } from "./options.js";
 import { Presence } from "./presence.js";
@@ -54,7 +54,7 @@ export interface Beginner {
   known(): Known;
   /** Makes the instructions, if a function does. */
   instructed(before: { messages: Message[] }, signal: AbortSignal): Promise<void>;
-  started(before: { messages: Message[]; sharedState: Json }): Omit<Run, "writer">;
+  started(before: Transcript): Omit<Run, "writer">;
 }
 
 /** The turns of a store. @internal */

@@ -5,7 +5,7 @@ import type { InUse } from "./in-use.js";
 import type { RunRegistry } from "./registry.js";
 import type { Setup } from "./setup.js";
 import type { StoredTurns } from "./stored.js";
-import type { Json, Message, ThreadKey } from "./types.js";
+import type { Compaction, Json, Message, ThreadKey } from "./types.js";
 import type { Turn } from "./turn.js";
 
 /** A conversation's key with all its fields. @internal */
@@ -34,6 +34,8 @@ export class Thread implements Known {
   readonly name: string;
   /** The stored turn with which the conversation ends. */
   last: string | undefined;
+  /** What requests no longer carry of it. */
+  declare compaction?: Compaction | null;
   /** The turns that have not ended: more than one where turns wait for each other. */
   readonly turns = new Set<Turn<any>>();
 
@@ -78,7 +80,7 @@ export class Thread implements Known {
   forget(): void {
     const turns = [...this.turns];
     for (const turn of turns) this.remove(turn);
-    Object.assign(this, { messages: [], sharedState: {}, last: undefined });
+    Object.assign(this, { messages: [], sharedState: {}, compaction: null, last: undefined });
     for (const turn of turns) turn.cancel();
   }
 }

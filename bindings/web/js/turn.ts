@@ -418,7 +418,7 @@ export class Turn<T = string> implements AsyncIterable<Update> {
   get #running(): RunMachine {
     if (this.#isOver) throw over();
     if (this.#machine) return this.#machine;
-    throw misuse("the turn has not begun: its store is asked first", "wait for `turn.begun`, or for the turn's first update");
+    throw misuse("the turn has not begun: its store is asked first", "wait for `turn.begun`");
   }
 
   /** Returns the machine, for inputs of the app: none for a turn that has lost its thread. */

@@ -22,6 +22,7 @@ import { shared } from "./shared.mjs";
 import { scenarios } from "./scenario_files.mjs";
 import { playAll, restoreEvery } from "./scenarios.mjs";
 import { background } from "./background.mjs";
+import { compaction } from "./compaction.mjs";
 import { fallback } from "./fallback.mjs";
 import { hooks } from "./hooks.mjs";
 import { approve, guard, tokens } from "./tokens.mjs";
@@ -64,7 +65,7 @@ function ring(place, [leg, legs]) {
 const { STEPWELL_RING, STEPWELL_RING_LEG } = process.env;
 const wrong = STEPWELL_RING
   ? ring(STEPWELL_RING, STEPWELL_RING_LEG.split("/").map(Number))
-  : [...beforeInit, ...(await agents(stepwell)), ...(await members(stepwell)), ...(await chats(stepwell)), ...(await pendings(stepwell)), ...(await options(stepwell)), ...(await hooks(stepwell)), ...(await fallback(stepwell)), ...(await background(stepwell)), ...(await tokens(stepwell)), ...(await guard(stepwell)), ...(await approve(stepwell)), ...(await durable(stepwell)), ...(await busy(stepwell)), ...(await readers(stepwell)), ...(await shared(stepwell)), ...(await hello(stepwell)), ...(await device(stepwell)), ...playAll(play, scenarios), ...programs(stepwell), ...(await firstProgramUnderNode(stepwell)), ...(await trip(stepwell)), ...(await look(stepwell))];
+  : [...beforeInit, ...(await agents(stepwell)), ...(await members(stepwell)), ...(await chats(stepwell)), ...(await pendings(stepwell)), ...(await options(stepwell)), ...(await hooks(stepwell)), ...(await fallback(stepwell)), ...(await background(stepwell)), ...(await compaction(stepwell)), ...(await tokens(stepwell)), ...(await guard(stepwell)), ...(await approve(stepwell)), ...(await durable(stepwell)), ...(await busy(stepwell)), ...(await readers(stepwell)), ...(await shared(stepwell)), ...(await hello(stepwell)), ...(await device(stepwell)), ...playAll(play, scenarios), ...programs(stepwell), ...(await firstProgramUnderNode(stepwell)), ...(await trip(stepwell)), ...(await look(stepwell))];
 for (const what of wrong) console.error(what);
 console.log(`${Object.keys(scenarios).length} scenarios under Node ${process.version}, ${wrong.length} wrong`);
 process.exitCode = wrong.length === 0 ? 0 : 1;

@@ -97,6 +97,22 @@ function played(scenario: string): string[] {
   return unmet.length > 0 ? unmet : written.steps.map((step) => JSON.stringify(step));
 }
 
+async function compacting(apiKey: string): Promise<string> {
+  const agent = new Agent({
+    model: openai("gpt-5", { apiKey }),
+    compaction: {
+      ways: [
+        { type: "dropResults", keep: 5 },
+        { type: "summary", model: { provider: "openai", model: "gpt-5-mini", key: apiKey } },
+      ],
+    },
+  });
+  const conversation = agent.conversation();
+  const result = await conversation.send("Sure?", { wholeHistory: true });
+  return result.text;
+}
+
+void compacting;
 void ship;
 void played;
 void resumed;

@@ -100,6 +100,13 @@ impl Known {
             bindings::generate(context, log, language)?;
         }
         let mut known = Self::default();
+        // What is no field of the configuration is among the parameters that the generator has.
+        let options = read("bindings/bindgen/templates/AgentOptions.swift".as_ref())?;
+        let parameters = options.split_once("public init(").unwrap_or_default().1;
+        let lines = parameters.lines().take_while(|line| !line.contains(") {"));
+        for (name, _) in lines.filter_map(|line| line.trim().split_once(": ")) {
+            known.put("swift", format!("Agent({name})"));
+        }
         for (language, files) in SOURCES {
             let mut git = process::command("git");
             // With those that are ignored: the generated ones are.

@@ -5,7 +5,8 @@ use anyhow::{Context as _, ensure};
 use heck::{ToLowerCamelCase as _, ToUpperCamelCase as _};
 
 /// Enums that the app makes: their cases keep their values.
-const MADE_BY_APPS: [&str; 5] = [
+const MADE_BY_APPS: [&str; 6] = [
+    "CompactionWay",
     "Decision",
     "ResponseFormat",
     "Resumption",

@@ -5,6 +5,7 @@ import 'package:http/http.dart' as http;
 
 import 'answers.dart';
 import 'approval.dart';
+import 'compaction.dart';
 import 'context.dart';
 import 'credentials.dart';
 import 'durable.dart';
@@ -83,7 +84,9 @@ final class Agent {
   /// stays with the one that answers, and the update `ModelChanged` tells the app. `fallbackAfter` has the kinds of failure
   /// after which they are asked. With `fallbackAfterText` they are asked even if the user has seen a part of the answer,
   /// which stays, marked as cut. A model that has failed is not asked first for the time `modelRest`. `modelFor` chooses the
-  /// model of each hop. The other options are those of `RunConfig`.
+  /// model of each hop. `compaction` keeps a long conversation from filling the model's context, and `summaryModel` writes the
+  /// summaries, instead of the agent's own model; without a `compaction` that says otherwise, summaries are the one way. The
+  /// update `ContextTrimmed` reports each compaction. The other options are those of `RunConfig`.
   factory Agent(
     Model model, {
     String? instructions,
@@ -97,6 +100,8 @@ final class Agent {
     Timeouts timeouts = const Timeouts(),
     DevicePolicy device = const DevicePolicy(),
     ContextGuard contextGuard = const ContextGuard(),
+    CompactionPolicy compaction = const CompactionPolicy(),
+    Model? summaryModel,
     TextOptions text = const TextOptions(),
     AgUiOptions agUi = const AgUiOptions(),
     ModelPrice? price,
@@ -134,6 +139,13 @@ final class Agent {
         code: MisuseCode.configuration,
       );
     }
+    if (trimContext == null && compaction.ways.any((way) => way is CompactedByHost)) {
+      throw const MisuseException(
+        'the agent has no code that compacts a conversation',
+        'give it a `trimContext`, or leave the way of the host out',
+        code: MisuseCode.configuration,
+      );
+    }
     final config = model.config.copyWith(
       instructions: instructions,
       tools: [for (final tool in tools) tool.definition],
@@ -150,6 +162,7 @@ final class Agent {
       timeouts: timeouts,
       device: device,
       contextGuard: trimContext == null ? contextGuard : contextGuard.copyWith(atLimit: ContextPolicy.trim),
+      compaction: summarizedBy(summaryModel?.asFallback, compaction),
       text: text,
       agUi: agUi,
       price: price,
@@ -171,6 +184,7 @@ final class Agent {
       modelFor: modelFor,
       runSource: runSource,
       credentials: [model.credentials, for (final other in fallback) other.credentials],
+      summaryCredentials: summaryModel?.credentials,
       hooks: hooks,
       instructionsFrom: instructionsFrom,
       client: client ?? http.Client(),

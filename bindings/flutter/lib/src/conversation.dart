@@ -154,6 +154,7 @@ final class Conversation {
     if (loaded.turn case final turn? when thread.last == last) {
       thread.messages = loaded.messages;
       thread.state = loaded.sharedState;
+      thread.compaction = loaded.compaction;
       thread.last = turn;
     }
     return loaded.messages;

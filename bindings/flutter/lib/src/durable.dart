@@ -9,8 +9,8 @@ import 'shapes.dart';
 import 'store.dart';
 import 'threads.dart';
 
-/// A conversation, and the stored turn with which it ends.
-typedef Known = ({List<JsonObject> messages, Object? sharedState, String? turn});
+/// A conversation, what requests no longer carry of it, and the stored turn with which it ends.
+typedef Known = ({List<JsonObject> messages, Object? sharedState, JsonObject? compaction, String? turn});
 
 /// Takes the warnings for a turn that waits for its store, and holds whether the turn is still wanted.
 final class Waiting {
@@ -109,13 +109,15 @@ final class Durable {
   Future<Known> before(ThreadKey thread, ({String? parent})? from, Known Function() known, Waiting waiting) async {
     final record = await _call(() => store.thread(thread), waiting);
     if (record == null) {
-      final (:messages, :sharedState, turn: _) = known();
-      return (messages: messages, sharedState: sharedState, turn: from?.parent);
+      final (:messages, :sharedState, :compaction, turn: _) = known();
+      return (messages: messages, sharedState: sharedState, compaction: compaction, turn: from?.parent);
     }
     final unfinished = record.unfinished;
     final stopped = unfinished == null ? null : await _stop(unfinished, waiting);
     final parent = from == null ? record.latest : from.parent;
-    if (parent == null) return (messages: const <JsonObject>[], sharedState: const <String, Object?>{}, turn: null);
+    if (parent == null) {
+      return (messages: const <JsonObject>[], sharedState: const <String, Object?>{}, compaction: null, turn: null);
+    }
     if (stopped?.turn == parent) return stopped!;
     if (unfinished == null && known().turn == parent) return known();
     return _conversation(thread, parent, waiting);
@@ -134,14 +136,15 @@ final class Durable {
     final turn = record?.latest;
     final isOver = record?.unfinished == null;
     if (turn == null || (isOver && turn == known)) return null;
-    final (:messages, :sharedState, turn: _) = _conversationOf(await once(() => store.turns(thread)), turn);
-    return (messages: messages, sharedState: sharedState, turn: isOver ? turn : null);
+    final (:messages, :sharedState, :compaction, turn: _) =
+        _conversationOf(await once(() => store.turns(thread)), turn);
+    return (messages: messages, sharedState: sharedState, compaction: compaction, turn: isOver ? turn : null);
   }
 
   Known _conversationOf(List<TurnRecord> turns, String turn) {
     try {
-      final (:messages, :sharedState) = conversationOf(turns, turn);
-      return (messages: messages, sharedState: sharedState, turn: turn);
+      final (:messages, :sharedState, :compaction) = conversationOf(turns, turn);
+      return (messages: messages, sharedState: sharedState, compaction: compaction, turn: turn);
     } on StepwellException catch (error) {
       throw StoreException(StoreErrorCode.damaged, error.message);
     }
@@ -275,7 +278,12 @@ final class Durable {
         outputs = machine.persisted(effect.id);
       }
       if (machine != null && isClosed) {
-        return (messages: machine.messages, sharedState: machine.sharedState, turn: key.turn);
+        return (
+          messages: machine.messages,
+          sharedState: machine.sharedState,
+          compaction: machine.compaction,
+          turn: key.turn,
+        );
       }
       final stored = await _call(() => store.turn(key), waiting);
       final first = stored?.blocks.length ?? 0;

@@ -63,18 +63,21 @@ enum ToolFailureKind { error, panicked, timedOut }
 /// change nothing.
 final class RunMachine with _RunCalls implements Finalizable {
   /// Creates a run that is ready to start, on an existing conversation: AG-UI messages, oldest first, and the state
-  /// shared with an AG-UI agent. With `journal` all inputs are recorded, for [takeJournal].
+  /// shared with an AG-UI agent. `compaction` is what requests no longer carry of it: the [compaction] of the run before.
+  /// With `journal` all inputs are recorded, for [takeJournal].
   RunMachine(
     RunConfig config,
     String threadId, {
     List<JsonObject> history = const [],
     Object? sharedState,
+    JsonObject? compaction,
     bool journal = false,
   }) : this._(given({
           'config': config.toJson(),
           'threadId': threadId,
           'history': history,
           'sharedState': sharedState,
+          'compaction': compaction,
           'journal': journal,
         }));
 
@@ -163,6 +166,9 @@ final class RunMachine with _RunCalls implements Finalizable {
         'model',
         (json) => json['answer'] == null ? null : ModelName.fromJson(json.object('answer')),
       );
+
+  /// What requests no longer carry of the conversation, for the next run to begin with; null if they carry all.
+  JsonObject? get compaction => _ask('compaction', (json) => json['answer'] as JsonObject?);
 
   /// Frees the machine's memory at once; otherwise it is freed when the machine is collected.
   void close() {

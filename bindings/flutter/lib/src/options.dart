@@ -50,6 +50,7 @@ final class RunOptions {
     this.tools = const [],
     this.user,
     this.headers = const {},
+    this.wholeHistory = false,
     this.approver,
     this.answerer,
     this.whenBusy,
@@ -80,6 +81,9 @@ final class RunOptions {
   /// Additional headers, which replace the model's headers of the same names.
   final Map<String, String> headers;
 
+  /// Whether the turn begins from the complete conversation, and not from the compacted one that earlier turns left.
+  final bool wholeHistory;
+
   /// Asks the user to approve tools, instead of the agent's.
   final Approver? approver;
 
@@ -101,5 +105,6 @@ final class RunOptions {
         tools: [for (final tool in tools) tool.definition],
         user: user,
         headers: headers,
+        wholeHistory: wholeHistory,
       );
 }

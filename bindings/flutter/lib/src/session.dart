@@ -11,15 +11,20 @@ Object? _ask(String name, JsonObject fields) {
   return Native.instance.answered(Native.lent(json, Native.instance.callSession))['answer'];
 }
 
-/// What a run begins with: AG-UI messages, oldest first, and the state shared with an AG-UI agent.
-typedef Transcript = ({List<JsonObject> messages, Object? sharedState});
+/// What a run begins with: AG-UI messages, oldest first, the state shared with an AG-UI agent, and what requests no longer
+/// carry of the messages: null if they carry all.
+typedef Transcript = ({List<JsonObject> messages, Object? sharedState, JsonObject? compaction});
 
 /// The conversation of stored turns, for the next run to begin with: of all turns of a thread, or of a path of it.
 /// `turn` is the end of the path; without it, the turn that ends last.
 Transcript conversationOf(List<TurnRecord> turns, [String? turn]) {
   final records = [for (final turn in turns) turn.toJson()];
   final found = _ask('transcript', {'turns': records, 'turn': turn})! as JsonObject;
-  return (messages: found.objects('messages'), sharedState: found['sharedState']);
+  return (
+    messages: found.objects('messages'),
+    sharedState: found['sharedState'],
+    compaction: found['compaction'] as JsonObject?,
+  );
 }
 
 /// What a stored turn waits for, in the order of its calls; nothing if it is over.

@@ -12,6 +12,7 @@ final class _Shared {
     required this.modelFor,
     required this.runSource,
     required this.credentials,
+    required this.summaryCredentials,
     required this.hooks,
     required this.instructionsFrom,
     required this.client,
@@ -34,6 +35,9 @@ final class _Shared {
 
   /// The sources of the models' keys, by the models' numbers.
   final List<CredentialSource?> credentials;
+
+  /// The source of the keys of the model that writes summaries.
+  final CredentialSource? summaryCredentials;
   final List<Hook> hooks;
   final InstructionsSource? instructionsFrom;
   final http.Client client;
@@ -95,9 +99,15 @@ final class _Shared {
     final settings = options.model == null ? base : _at(options.model!, base);
     final type = _typeOf(output);
     var turnOptions = options.turn.copyWith(output: type);
-    (RunMachine, Outputs) started(List<JsonObject> messages, Object? state) {
-      final machine =
-          RunMachine(settings, key.thread, history: messages, sharedState: state, journal: journal != null);
+    (RunMachine, Outputs) started(List<JsonObject> messages, Object? state, JsonObject? compaction) {
+      final machine = RunMachine(
+        settings,
+        key.thread,
+        history: messages,
+        sharedState: state,
+        compaction: compaction,
+        journal: journal != null,
+      );
       tellRests(settings, machine);
       return (machine, machine.start(start.withOptions(turnOptions)));
     }
@@ -112,7 +122,7 @@ final class _Shared {
 
     if (durable == null) {
       _Run inMemory() {
-        final (machine, outputs) = started(thread.messages, thread.state);
+        final (machine, outputs) = started(thread.messages, thread.state, thread.compaction);
         return (machine: machine, outputs: outputs, writer: null);
       }
 
@@ -127,11 +137,16 @@ final class _Shared {
       });
     }
     return _storedFirst(thread, id, code, whenBusy: whenBusy, message: message, (waiting) async {
-      Known known() => (messages: thread.messages, sharedState: thread.state, turn: thread.last);
+      Known known() => (
+            messages: thread.messages,
+            sharedState: thread.state,
+            compaction: thread.compaction,
+            turn: thread.last,
+          );
       final at = await from?.call();
-      final (:messages, :sharedState, turn: parent) = await durable.before(key, at, known, waiting);
+      final (:messages, :sharedState, :compaction, turn: parent) = await durable.before(key, at, known, waiting);
       await instructed(messages, waiting);
-      final (machine, outputs) = started(messages, sharedState);
+      final (machine, outputs) = started(messages, sharedState, compaction);
       // If the store has no turns with the conversation, it is stored with this one.
       final isKnownElsewhere = parent != null || (messages.isEmpty && (sharedState is Map && sharedState.isEmpty));
       final turn = NewTurn(
@@ -165,6 +180,7 @@ final class _Shared {
         price: base.price,
         text: base.text,
         contextGuard: base.contextGuard,
+        compaction: base.compaction,
         agUi: base.agUi,
         whenBusy: base.whenBusy,
         hooks: base.hooks,
@@ -388,6 +404,7 @@ final class _Shared {
       if (machine != null && thread.turns.contains(turn)) {
         thread.messages = ended.messages;
         thread.state = machine.sharedState;
+        thread.compaction = machine.compaction;
         thread.last = stored;
       }
       left();

@@ -13,6 +13,9 @@ final class _Thread {
   List<JsonObject> messages;
   Object? state;
 
+  /// What requests no longer carry of it.
+  JsonObject? compaction;
+
   /// The stored turn with which the conversation ends.
   String? last;
 
@@ -35,6 +38,7 @@ final class _Thread {
     turns.clear();
     messages = const [];
     state = const <String, Object?>{};
+    compaction = null;
     last = null;
     registry?.remove(key);
     for (final turn in ended) {

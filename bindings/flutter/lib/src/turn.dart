@@ -535,7 +535,7 @@ final class Turn<T> {
       case Authorize(:final id):
         final RunMachine(:threadId, :turn, :model) = machine;
         final number = numberOf(config, model);
-        final source = number < 0 ? null : credentials[number];
+        final source = number < 0 ? _shared.summaryCredentials : credentials[number];
         unawaited(_work(id, (_) => authorize(source, effect, threadId, turn, model!)));
       case RunHook(:final id):
         unawaited(_work(id, (_) => runHook(_shared.hooks, effect)));

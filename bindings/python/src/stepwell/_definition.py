@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from . import tool_bugs
 from ._ffi import stepwell_ffi as _ffi
+from ._settings import Summary
 from .errors import MisuseError
 from .model import Model
 from .options import generation_settings, plain_settings
@@ -15,7 +17,7 @@ from .output import TypedOutput
 from .tools import Tool, as_tool, wanted_deps
 
 if TYPE_CHECKING:
-    from ._ffi.config import FallbackModel, OutputType, RunConfig
+    from ._ffi.config import CompactionPolicy, FallbackModel, GenerationSettings, OutputType, RunConfig
     from .runner import TurnRunner
     from .sessions import SessionStore
 
@@ -49,6 +51,8 @@ class Definition:
         self.instructions_source: Any = None if isinstance(instructions, str) else instructions
         self.client = given.get("client")
         self.fallback: tuple[Model, ...] = tuple(Model.of(other) for other in given.get("fallback", ()))
+        summaries = given.get("summary_model")
+        self.summary_model: Model | None = None if summaries is None else Model.of(summaries)
         self.registry = given.get("registry")
         self.typed: TypedOutput | None = None if output_type is None else TypedOutput(output_type)
         """The type of the answers; ``None`` for text."""
@@ -57,6 +61,12 @@ class Definition:
             raise MisuseError(
                 "the agent has no code that says what to leave out of a full context",
                 "give it a `trim_context`, or take another policy",
+            )
+        policy = given.get("compaction")
+        if policy is not None and "host" in policy.ways and given.get("trim_context") is None:
+            raise MisuseError(
+                "the agent has no code that compacts a conversation",
+                "give it a `trim_context`, or leave `host` out of the ways",
             )
         hooks = [hook.name or type(hook).__name__ for hook in given.get("hooks", ())]
         if len({*hooks}) < len(hooks):
@@ -85,7 +95,7 @@ class Definition:
         given, model = self.given, self.model
         key, source = model.key_and_source()
         custom = [*model.custom_providers]
-        custom += [each for other in self.fallback for each in other.custom_providers if each not in custom]
+        custom += [each for other in self._others() for each in other.custom_providers if each not in custom]
         typed = self.typed
         output: OutputType | None = None if typed is None or typed.is_text else typed.asked
         config = RunConfig(
@@ -100,7 +110,7 @@ class Definition:
             limits=given.get("limits", Limits()),
             retry=given.get("retry", RetryPolicy()),
             fallback=Fallback(
-                models=[self._other_model(other) for other in self.fallback],
+                models=[self._other_model(other, generation_settings(self.settings, other)) for other in self.fallback],
                 after=given.get("fallback_after", ()),
                 after_text=given.get("fallback_after_text", False),
                 rest=given.get("model_rest"),
@@ -113,6 +123,7 @@ class Definition:
             price=given.get("price"),
             text=given.get("text_options", TextOptions()),
             context_guard=given.get("context_guard", ContextGuard()),
+            compaction=self._compaction(),
             ag_ui=given.get("ag_ui", AgUiOptions()),
             output=output,
             when_busy=given.get("when_busy", "fail"),
@@ -120,7 +131,28 @@ class Definition:
         )
         return config, source
 
-    def _other_model(self, model: Model) -> FallbackModel:
+    def _others(self) -> tuple[Model, ...]:
+        """Returns the models that are asked besides the agent's own."""
+        return self.fallback if self.summary_model is None else (*self.fallback, self.summary_model)
+
+    def _compaction(self) -> CompactionPolicy:
+        """Returns the policy of compaction, with the model for its summaries."""
+        from ._ffi.config import CompactionPolicy
+
+        policy: CompactionPolicy = self.given.get("compaction", CompactionPolicy())
+        if self.summary_model is None:
+            return policy
+        ways = list(policy.ways)
+        writer = self._other_model(self.summary_model, None)
+        for number, way in enumerate(ways):
+            if isinstance(way, Summary):
+                ways[number] = dataclasses.replace(way, model=writer)
+                break
+        else:
+            ways.append(Summary(model=writer))
+        return dataclasses.replace(policy, ways=ways)
+
+    def _other_model(self, model: Model, settings: GenerationSettings | None) -> FallbackModel:
         from ._ffi.config import FallbackModel
 
         key, source = model.key_and_source()
@@ -132,13 +164,13 @@ class Definition:
             key=key,
             headers=dict(model.headers),
             credentials=None if source is None else "host",
-            settings=generation_settings(self.settings, model),
+            settings=settings,
             resumption="background" if model.background else None,
         )
 
     def _key_sources(self) -> dict[tuple[str, str], Any]:
         """Returns the functions that give keys, by the provider and the name of their model."""
-        sources = {(model.provider, model.name): model.key_and_source()[1] for model in (self.model, *self.fallback)}
+        sources = {(model.provider, model.name): model.key_and_source()[1] for model in (self.model, *self._others())}
         return {name: source for name, source in sources.items() if source is not None}
 
     def lowered(self, store: SessionStore | None) -> tuple[_ffi.RunConfig, _ffi.AgentSetup]:

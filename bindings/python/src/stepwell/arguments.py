@@ -22,9 +22,11 @@ _LOADED_LATE: dict[str, str] = {
     "AgUiOptions": "config",
     "Answerer": "runner",
     "Approver": "runner",
+    "CompactionPolicy": "config",
     "ContextGuard": "config",
     "Conversation": "conversation",
     "DevicePolicy": "config",
+    "FallbackModel": "config",
     "GenerationSettings": "config",
     "Hook": "hooks",
     "HttpClient": "transport",
@@ -72,7 +74,10 @@ def checks_fields(cls: C) -> C:
 
     @functools.cache
     def hints_of_fields() -> dict[str, Any]:
-        return typing.get_type_hints(cls)
+        try:
+            return typing.get_type_hints(cls)
+        except NameError:
+            return typing.get_type_hints(cls, localns=LazyNames())
 
     def check_all(self: Any) -> None:
         hints = hints_of_fields()

@@ -18,7 +18,7 @@ from .tool_bugs import ToolErrors
 from .tools import Tool, as_tool
 
 if TYPE_CHECKING:
-    from ._ffi.config import AgUiOptions, ContextGuard, DevicePolicy, GenerationSettings, Limits, ModelPrice
+    from ._ffi.config import AgUiOptions, CompactionPolicy, ContextGuard, DevicePolicy, GenerationSettings, Limits, ModelPrice
     from ._ffi.config import RetryPolicy, TextOptions, Timeouts
     from .hooks import Hook
     from .journals import JournalSink
@@ -116,6 +116,8 @@ class RunOptions(ModelSettings, total=False):
     """Which of the agent's tools are on offer, by name."""
     headers: Mapping[str, str]
     """Additional headers, which replace the agent's of the same names. They are not stored."""
+    whole_history: bool
+    """Whether the turn begins from the complete conversation, and not from the compacted one that earlier turns left."""
     when_busy: WhenBusy
     """What happens if another turn of the conversation is under way."""
     model: Model | str
@@ -159,6 +161,13 @@ class AgentOptions(ModelSettings, total=False):
     """What happens when the device is suspended, or the network goes or changes."""
     context_guard: ContextGuard | Mapping[str, Any]
     """What happens when the conversation fills the model's context window."""
+    compaction: CompactionPolicy | Mapping[str, Any]
+    """How a long conversation is kept from filling the model's context window: the ``ways`` are used in their order, before a
+    request that would fill more than the part ``at`` of the context, and the update ``ContextTrimmed`` reports it. The way
+    ``host`` is the agent's ``trim_context``."""
+    summary_model: Model | str
+    """The model that writes the summaries, instead of the agent's own. Without a ``compaction`` that says otherwise, summaries
+    are the one way."""
     text_options: TextOptions | Mapping[str, Any]
     """How the model's text is shown."""
     ag_ui: AgUiOptions | Mapping[str, Any]
@@ -215,6 +224,7 @@ _GROUPS: dict[str, str] = {
     "timeouts": "Timeouts",
     "device": "DevicePolicy",
     "context_guard": "ContextGuard",
+    "compaction": "CompactionPolicy",
     "text_options": "TextOptions",
     "ag_ui": "AgUiOptions",
     "price": "ModelPrice",
@@ -347,6 +357,7 @@ def lower_run_options(
         tools=[lower_tool(tool) for tool in tools],
         user=user,
         output=output,
+        whole_history=given.get("whole_history", False),
         when_busy=None if when_busy is None else getattr(_ffi.WhenBusy, when_busy.upper()),
         headers=dict(given.get("headers", {})),
     ), tools

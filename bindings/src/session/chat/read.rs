@@ -1,5 +1,6 @@
 //! Events of a turn from their JSON, for the core's reducer.
 
+use crate::event::Compaction;
 use crate::outcome::Outcome;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -9,7 +10,6 @@ use stepwell_core::run::{
     ErrorKind, Pending, RunEvent, ToolCallUpdate, ToolPartialResult, ToolProgress,
 };
 use stepwell_core::tool::{ToolFailure, ToolOutput};
-use stepwell_core::transcript::Compaction;
 use stepwell_core::{CallKey, MessageId, RunId, ToolCallId};
 
 /// The events of the turn itself that change a chat screen, as the JSON API writes them.
@@ -64,7 +64,7 @@ enum TurnEvent {
     ContextTrimmed {
         left_out: Vec<MessageId>,
         tokens: u64,
-        compaction: Compacted,
+        compaction: Compaction,
     },
     OutputRefused {
         reason: String,
@@ -87,19 +87,6 @@ enum TurnEvent {
     },
     #[serde(other)]
     Other,
-}
-
-/// The part of a conversation that requests no longer carry as it is.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Compacted {
-    through: Option<MessageId>,
-    #[serde(default)]
-    kept: Vec<MessageId>,
-    summary: Option<String>,
-    results_through: Option<MessageId>,
-    by_provider: Option<MessageId>,
-    undone_through: Option<MessageId>,
 }
 
 /// The result of a call.
@@ -179,14 +166,7 @@ impl TurnEvent {
             } => RunEvent::ContextTrimmed {
                 left_out,
                 tokens,
-                compaction: Compaction {
-                    through: compaction.through,
-                    kept: compaction.kept,
-                    summary: compaction.summary,
-                    results_through: compaction.results_through,
-                    by_provider: compaction.by_provider,
-                    undone_through: compaction.undone_through,
-                },
+                compaction: compaction.into(),
             },
             Self::OutputRefused {
                 reason,

@@ -1,12 +1,14 @@
 import Foundation
 import StepwellBindings
 
-/// The models that an agent asks: its own, and those that are asked when it has failed or is not chosen.
+/// The models that an agent asks: its own, those that are asked when it has failed or is not chosen, and the one that writes
+/// summaries.
 struct AgentModels: Sendable {
     var own: Model
     let fallback: [Model]
+    let summary: Model?
 
-    private var all: [Model] { [own] + fallback }
+    private var all: [Model] { [own] + fallback + (summary.map { [$0] } ?? []) }
 
     /// Puts the models into a configuration. Where the app's code gives the keys, the environment gives none.
     ///
@@ -21,11 +23,13 @@ struct AgentModels: Sendable {
         config.resumption = own.resumption
         config.key = try key(own)
         config.providers = try customProviders()
-        config.fallback.models = try fallback.map { other in
+        func other(_ model: Model) throws -> FallbackModel {
             FallbackModel(
-                provider: other.provider, model: other.name, api: other.api, baseUrl: other.baseUrl, key: try key(other),
-                headers: other.headers, credentials: asksForKeys ? .host : nil, resumption: other.resumption)
+                provider: model.provider, model: model.name, api: model.api, baseUrl: model.baseUrl, key: try key(model),
+                headers: model.headers, credentials: asksForKeys ? .host : nil, resumption: model.resumption)
         }
+        config.fallback.models = try fallback.map(other)
+        if let summary { config.compaction.summarize(by: try other(summary)) }
     }
 
     /// The app's code that gives the keys, for the models that have keys.

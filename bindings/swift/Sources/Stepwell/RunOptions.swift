@@ -17,6 +17,8 @@ public struct RunOptions: Sendable {
     public var toolNames: [String]?
     /// The end user that the run is for, as `GenerationSettings.user`.
     public var user: String?
+    /// Whether the turn begins from the complete conversation, and not from the compacted one that earlier turns left.
+    public var wholeHistory: Bool
     /// What happens if another turn of the conversation is under way, instead of what the agent says.
     public var whenBusy: WhenBusy?
     /// Additional headers, which replace the model's headers of the same names. They are not stored.
@@ -24,8 +26,8 @@ public struct RunOptions: Sendable {
 
     public init(
         instructions: String? = nil, settings: GenerationSettings? = nil, limits: Limits? = nil,
-        tools: [any AgentToolConvertible<Void>] = [], toolNames: [String]? = nil, user: String? = nil, whenBusy: WhenBusy? = nil,
-        headers: [String: String] = [:]
+        tools: [any AgentToolConvertible<Void>] = [], toolNames: [String]? = nil, user: String? = nil,
+        wholeHistory: Bool = false, whenBusy: WhenBusy? = nil, headers: [String: String] = [:]
     ) {
         self.instructions = instructions
         self.settings = settings
@@ -33,6 +35,7 @@ public struct RunOptions: Sendable {
         self.tools = tools
         self.toolNames = toolNames
         self.user = user
+        self.wholeHistory = wholeHistory
         self.whenBusy = whenBusy
         self.headers = headers
     }
@@ -40,6 +43,6 @@ public struct RunOptions: Sendable {
     var made: TurnOptions {
         TurnOptions(
             instructions: instructions, settings: settings, limits: limits, toolNames: toolNames, user: user,
-            whenBusy: whenBusy, headers: headers)
+            wholeHistory: wholeHistory, whenBusy: whenBusy, headers: headers)
     }
 }

@@ -36,6 +36,7 @@ func config(_ said: Fields) throws -> RunConfig {
         },
         text: TextOptions(breakAfterTools: text.flag("break_after_tools", default: true), dropBlank: text.flag("drop_blank")),
         contextGuard: contextGuard(said.part("context_guard")),
+        compaction: try compaction(said.part("compaction")),
         agUi: agUi(said.part("ag_ui")),
         output: try said["output"].map { try output($0 as? Fields ?? [:]) },
         hooks: try said.list("hooks").map { try hook($0 as? Fields ?? [:]) }
@@ -57,6 +58,26 @@ private func fallback(_ said: Fields) throws -> Fallback {
         rest: said.time("rest_ms", nil),
         choice: said.text("choice").flatMap { ["in_order": ModelChoice.inOrder, "host": .host][$0] }
     )
+}
+
+private func compaction(_ said: Fields) throws -> CompactionPolicy {
+    CompactionPolicy(
+        ways: try said.list("ways").map { try way($0 as? Fields ?? [:]) },
+        at: said.double("at") ?? CompactionPolicy().at
+    )
+}
+
+private func way(_ said: Fields) throws -> CompactionWay {
+    switch try said.needed("type") {
+    case "drop_results": return .dropResults(keep: said.small("keep") ?? 0)
+    case "provider": return .provider
+    case "host": return .host
+    default:
+        return .summary(
+            model: try said["model"].map { try fallbackModel($0 as? Fields ?? [:]) },
+            instructions: said.text("instructions"),
+            keep: said.double("keep") ?? 0.25)
+    }
 }
 
 private func fallbackModel(_ said: Fields) throws -> FallbackModel {
@@ -115,7 +136,8 @@ func options(_ said: Fields) throws -> TurnOptions {
         toolNames: said["tool_names"] == nil ? nil : said.list("tool_names").compactMap { $0 as? String },
         tools: try said.list("tools").map { try tool($0 as? Fields ?? [:]) },
         user: said.text("user"),
-        output: try said["output"].map { try output($0 as? Fields ?? [:]) }
+        output: try said["output"].map { try output($0 as? Fields ?? [:]) },
+        wholeHistory: said.flag("whole_history")
     )
 }
 

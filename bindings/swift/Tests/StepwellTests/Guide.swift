@@ -168,6 +168,18 @@ enum Shown {
         return agent
     }
 
+    static func compacting() -> Agent {
+        let agent = Agent(
+            model: .openAI("gpt-5"), summaryModel: .openAI("gpt-5-mini"),
+            compaction: CompactionPolicy(ways: [.dropResults(keep: 5), .summary()]))
+        return agent
+    }
+
+    static func whole(_ conversation: Conversation) async throws {
+        let answer = try await conversation.send("Sure?", options: RunOptions(wholeHistory: true))
+        print(answer.text)
+    }
+
     static func choosing(search: AgentTool) -> Agent {
         let agent = Agent(
             model: .openAI("gpt-5"), fallback: [.openAI("gpt-5-mini")],

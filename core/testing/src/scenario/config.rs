@@ -7,7 +7,8 @@ use std::time::Duration;
 use stepwell_core::dialect::{Dialect, Endpoint, GenerationSettings, ResponseFormat, Resumption};
 use stepwell_core::provider;
 use stepwell_core::run::{
-    Credentials, Durability, Fallback, OfflinePolicy, RepeatLimit, RunConfig, RunIds, TextOptions,
+    CompactionPolicy, CompactionWay, Credentials, Durability, Fallback, FallbackModel,
+    OfflinePolicy, RepeatLimit, RunConfig, RunIds, TextOptions,
 };
 
 /// The configuration as a scenario has it. Keys and headers are left out, as are prices and other data of the endpoint
@@ -41,6 +42,9 @@ pub fn config(config: &RunConfig) -> Value {
     context.put("warn_at", json!(guard.warn_at));
     context.put("at_limit", name(&guard.at_limit));
     said.put("context_guard", context.0);
+    if !config.compaction.is_off() {
+        said.put("compaction", compaction(&config.compaction));
+    }
     if endpoint.quirks.resumption != Resumption::Never {
         said.put("resumption", name(&endpoint.quirks.resumption));
     }
@@ -120,12 +124,31 @@ fn model(endpoint: &Endpoint, credentials: Credentials) -> Members {
     said
 }
 
-fn fallback(fallback: &Fallback) -> Value {
-    let models = fallback.models.iter().map(|other| {
-        let mut said = model(&other.endpoint, other.credentials);
-        said.maybe("settings", other.settings.as_ref().map(settings));
-        Value::Object(said.0)
+fn other_model(other: &FallbackModel) -> Value {
+    let mut said = model(&other.endpoint, other.credentials);
+    said.maybe("settings", other.settings.as_ref().map(settings));
+    Value::Object(said.0)
+}
+
+fn compaction(policy: &CompactionPolicy) -> Value {
+    let ways = policy.ways.iter().map(|way| match way {
+        CompactionWay::DropResults { keep } => json!({"type": "drop_results", "keep": keep}),
+        CompactionWay::Summary(policy) => {
+            let mut said = Members::default();
+            said.put("type", "summary");
+            said.maybe("model", policy.model.as_deref().map(other_model));
+            said.maybe("instructions", policy.instructions.as_deref());
+            said.put("keep", policy.keep);
+            Value::Object(said.0)
+        }
+        CompactionWay::Provider => json!({"type": "provider"}),
+        CompactionWay::Host => json!({"type": "host"}),
     });
+    json!({"at": policy.at, "ways": ways.collect::<Vec<_>>()})
+}
+
+fn fallback(fallback: &Fallback) -> Value {
+    let models = fallback.models.iter().map(other_model);
     let after = fallback.after.iter().map(outputs::name);
     json!({
         "models": models.collect::<Vec<_>>(),

@@ -12,9 +12,10 @@ use stepwell_core::event::{ExtraRules, Verification};
 use stepwell_core::pipeline::AnswerLimits;
 use stepwell_core::provider;
 use stepwell_core::run::{
-    BackgroundPolicy, ContextPolicy, Credentials, Durability, ErrorKind, Fallback, FallbackModel,
-    KilledPolicy, LimitPolicy, Limits, ModelChoice, NetworkChangePolicy, OfflinePolicy,
-    RepeatLimit, Retry, RetryPolicy, RunConfig, RunIds, Timeouts, TurnOptions,
+    BackgroundPolicy, CompactionPolicy, CompactionWay, ContextPolicy, Credentials, Durability,
+    ErrorKind, Fallback, FallbackModel, KilledPolicy, LimitPolicy, Limits, ModelChoice,
+    NetworkChangePolicy, OfflinePolicy, RepeatLimit, Retry, RetryPolicy, RunConfig, RunIds,
+    SummaryPolicy, Timeouts, TurnOptions,
 };
 use stepwell_core::tool::{OutputMode, OutputType, Tool, ToolRegistry};
 
@@ -67,6 +68,7 @@ pub(super) fn config(said: &Value) -> Arc<RunConfig> {
         Some("trim") => ContextPolicy::Trim,
         Some(other) => panic!("no context policy {other}"),
     };
+    config.compaction = compaction(&said["compaction"]);
     config.output = said.get("output").map(output);
     if let Some(hooks) = said.get("hooks") {
         config.hooks = serde_json::from_value(hooks.clone()).expect("hooks");
@@ -99,18 +101,51 @@ fn kind(said: &Value) -> ErrorKind {
     *kind.expect("a kind of failure")
 }
 
-fn fallback(said: &Value) -> Fallback {
-    let default = Fallback::default();
-    let model = |said: &Value| FallbackModel {
+fn other_model(said: &Value) -> FallbackModel {
+    FallbackModel {
         endpoint: endpoint(said),
         settings: said
             .get("settings")
             .map(|said| settings(said, &GenerationSettings::default())),
         credentials: credentials(said),
-    };
+    }
+}
+
+fn compaction(said: &Value) -> CompactionPolicy {
+    let default = CompactionPolicy::default();
+    let ways = said["ways"].as_array().into_iter().flatten();
+    CompactionPolicy {
+        at: said["at"].as_f64().unwrap_or(default.at),
+        ways: ways.map(way).collect(),
+    }
+}
+
+fn way(said: &Value) -> CompactionWay {
+    let default = SummaryPolicy::default();
+    match said["type"].as_str().expect("a way of compaction") {
+        "drop_results" => CompactionWay::DropResults {
+            keep: small(&said["keep"]).expect("the results that stay"),
+        },
+        "summary" => CompactionWay::Summary(SummaryPolicy {
+            model: said.get("model").map(other_model).map(Box::new),
+            instructions: said["instructions"].as_str().map(str::to_owned),
+            keep: said["keep"].as_f64().unwrap_or(default.keep),
+        }),
+        "provider" => CompactionWay::Provider,
+        "host" => CompactionWay::Host,
+        other => panic!("no way of compaction {other}"),
+    }
+}
+
+fn fallback(said: &Value) -> Fallback {
+    let default = Fallback::default();
     let list = |name: &str| said[name].as_array();
     Fallback {
-        models: list("models").into_iter().flatten().map(model).collect(),
+        models: list("models")
+            .into_iter()
+            .flatten()
+            .map(other_model)
+            .collect(),
         after: match list("after") {
             None => default.after,
             Some(kinds) => kinds.iter().map(kind).collect(),
@@ -198,6 +233,7 @@ pub(super) fn options(said: &Value, config: &RunConfig) -> TurnOptions {
         limits: said.get("limits").map(limits),
         user: text("user"),
         output: said.get("output").map(output),
+        whole_history: said["whole_history"] == true,
         ..TurnOptions::default()
     }
 }

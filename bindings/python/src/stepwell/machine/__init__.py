@@ -22,7 +22,7 @@ from .._ffi.machine import *
 from .._ffi.outcomes import *
 from .._ffi.registry import *
 from .._ffi.turns import NewRun
-from .._settings import JsonSchema
+from .._settings import DropResults, JsonSchema, Summary
 from ..journals import JournalReplay, JournalSink, redact_journal, replay_journal
 from ..registry import RunRegistry
 from ..sessions import conversation_of, session_view
@@ -30,12 +30,14 @@ from .options import TurnOptions
 from .run import RunMachine
 
 __all__ = [
+    "DropResults",
     "JournalReplay",
     "JournalSink",
     "JsonSchema",
     "NewRun",
     "RunMachine",
     "RunRegistry",
+    "Summary",
     "TurnOptions",
     "conversation_of",
     "redact_journal",

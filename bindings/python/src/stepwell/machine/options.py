@@ -48,6 +48,8 @@ class TurnOptions(TypedDict, total=False):
     """The end user that the turn is for, as ``GenerationSettings.user``."""
     output: OutputType
     """The type of the answer, instead of the agent's: by a JSON Schema. ``output_type`` takes a type of the app."""
+    whole_history: bool
+    """Whether the turn begins from the complete conversation, and not from the compacted one that earlier turns left."""
     when_busy: Literal["fail", "cancel"]
     """What happens if another turn of the thread is under way, instead of what the agent does: the turn fails at once
     with ``BusyError``, or the other turn is cancelled."""
@@ -74,6 +76,7 @@ def lower_options(options: TurnOptions) -> tuple[_ffi.TurnOptions, tuple[Tool[..
         tools=[lower_tool(tool) for tool in tools],
         user=options.get("user"),
         output=None if output is None else output.lower(),
+        whole_history=options.get("whole_history", False),
         when_busy=None if when_busy is None else getattr(_ffi.WhenBusy, when_busy.upper()),
         headers=dict(options.get("headers", {})),
     ), tools

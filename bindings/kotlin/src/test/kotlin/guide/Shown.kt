@@ -3,8 +3,11 @@ package guide
 
 import dev.stepwell.Agent
 import dev.stepwell.ChatSession
+import dev.stepwell.CompactionWay
+import dev.stepwell.Conversation
 import dev.stepwell.Decision
 import dev.stepwell.Description
+import dev.stepwell.Model
 import dev.stepwell.SqliteStore
 import dev.stepwell.Trimmed
 import dev.stepwell.Update
@@ -81,6 +84,19 @@ fun trimming(): Agent {
         trimContext { overflow, _ -> Trimmed(overflow.newest(0.5)) }
     }
     return agent
+}
+
+fun compacting(): Agent {
+    val agent = Agent("openai:gpt-5") {
+        compaction { ways = listOf(CompactionWay.DropResults(keep = 5), CompactionWay.Summary()) }
+        summaryModel(Model.openai("gpt-5-mini"))
+    }
+    return agent
+}
+
+suspend fun whole(conversation: Conversation) {
+    val answer = conversation.send("Sure?") { wholeHistory = true }
+    println(answer.text)
 }
 
 fun reading(log: (String, Throwable) -> Unit): Agent {

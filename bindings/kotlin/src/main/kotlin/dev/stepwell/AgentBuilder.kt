@@ -59,6 +59,7 @@ public class AgentBuilder<out D> internal constructor(private val model: Model) 
     private val fallback = mutableListOf<Model>()
     private val fallbackAfter = mutableListOf<ErrorKind>()
     private var modelFor: ModelChooser? = null
+    private var summaryModel: Model? = null
     private val tools = mutableListOf<AgentTool>()
     private var approver: Approver? = null
     private var answerer: Answerer? = null
@@ -238,6 +239,12 @@ public class AgentBuilder<out D> internal constructor(private val model: Model) 
         }
     }
 
+    /**
+     * Sets the model that writes the summaries of long conversations, instead of the agent's own. Without a [compaction]
+     * that says otherwise, summaries are the one way.
+     */
+    public fun summaryModel(model: Model): AgentBuilder<D> = apply { summaryModel = model }
+
     /** Uses a registry that the app has stored, or that several agents share. */
     public fun registry(registry: RunRegistry) {
         this.registry = registry
@@ -270,6 +277,6 @@ public class AgentBuilder<out D> internal constructor(private val model: Model) 
             rest = modelRest,
             choice = if (modelFor == null) null else ModelChoice.HOST,
         )
-        return Engine(model, config(model).copy(fallback = others), setup, code, fallback.toList())
+        return Engine(model, config(model).copy(fallback = others), setup, code, fallback.toList(), summaryModel)
     }
 }

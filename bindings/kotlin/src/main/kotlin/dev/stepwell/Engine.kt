@@ -12,13 +12,20 @@ internal class Engine(
     private val config: RunConfig,
     private val setup: AgentSetup,
     val code: AppCode,
-    private val fallback: List<Model> = emptyList(),
+    private val fallback: List<Model>,
+    private val summaryModel: Model?,
 ) {
     /** The agent of the definition. */
     val agent: FfiAgent by lazy {
         setLanguage("Kotlin")
         val others = config.fallback.copy(models = fallback.map(::other))
-        val own = config.copy(key = keyOf(model), fallback = others, providers = providers(), resumption = resumptionOf(model))
+        val own = config.copy(
+            key = keyOf(model),
+            fallback = others,
+            compaction = compaction(),
+            providers = providers(),
+            resumption = resumptionOf(model),
+        )
         FfiAgent(own, setup)
     }
 
@@ -36,16 +43,27 @@ internal class Engine(
         resumption = resumptionOf(model),
     )
 
+    /** The policy of compaction, with the model for its summaries. */
+    private fun compaction(): CompactionPolicy {
+        val policy = config.compaction
+        val writer = summaryModel?.let(::other) ?: return policy
+        val number = policy.ways.indexOfFirst { it is CompactionWay.Summary }
+        val way = policy.ways.getOrNull(number) as? CompactionWay.Summary ?: CompactionWay.Summary()
+        val ways = policy.ways.toMutableList()
+        if (number < 0) ways += way.copy(model = writer) else ways[number] = way.copy(model = writer)
+        return policy.copy(ways = ways)
+    }
+
     /** The app's own providers, of all models. */
     private fun providers(): JsonElement? {
-        val own = (listOf(model) + fallback).mapNotNull { it.customProviders }.distinct()
+        val own = (listOf(model) + fallback + listOfNotNull(summaryModel)).mapNotNull { it.customProviders }.distinct()
         return if (own.size < 2) own.firstOrNull() else JsonArray(own.flatMap { it.jsonArray }.distinct())
     }
 
     val limits: Limits get() = config.limits
 
     /** An engine of the same definition with another model. */
-    fun with(other: Model, config: RunConfig): Engine = Engine(other, config, setup, code, fallback)
+    fun with(other: Model, config: RunConfig): Engine = Engine(other, config, setup, code, fallback, summaryModel)
 
     fun configOf(other: Model): RunConfig = config.copy(
         provider = other.provider,

@@ -26,6 +26,9 @@ public class RunOptions internal constructor(private val engine: Engine) {
     /** The end user that the run is for, as [GenerationSettings.user]. */
     public var user: String? = null
 
+    /** Whether the turn begins from the complete conversation, and not from the compacted one that earlier turns left. */
+    public var wholeHistory: Boolean = false
+
     /** What happens if another turn of the conversation is under way, instead of what the agent says. */
     public var whenBusy: WhenBusy? = null
 
@@ -56,6 +59,7 @@ public class RunOptions internal constructor(private val engine: Engine) {
             limits = limits,
             toolNames = toolNames,
             user = user,
+            wholeHistory = wholeHistory,
             whenBusy = whenBusy,
             headers = headers,
         )

@@ -30,6 +30,15 @@ final class JavaCaller {
             .build();
     }
 
+    static Agent compacting(Model model) {
+        List<CompactionWay> ways = List.of(new CompactionWay.DropResults(5), new CompactionWay.Summary(null, null, 0.2));
+        return Agent.builder(model)
+            .contextGuard(new ContextGuardBuilder().window(1_600L).build())
+            .compaction(new CompactionPolicyBuilder().ways(ways).build())
+            .summaryModel(model)
+            .build();
+    }
+
     static TurnResult<String> run(Agent agent) {
         return agent.blocking().run("Hi", options -> options.setUser("user-7"));
     }

@@ -24,6 +24,8 @@ internal fun JsonObject.json(name: String): JsonElement = requireNotNull(this[na
 
 internal fun JsonObject.long(name: String): Long? = (this[name] as? JsonPrimitive)?.longOrNull
 
+private fun JsonObject.number(name: String): Double? = (this[name] as? JsonPrimitive)?.doubleOrNull
+
 internal fun JsonObject.list(name: String): List<JsonElement> = (this[name] as? JsonArray).orEmpty()
 
 private fun JsonObject.flag(name: String, default: Boolean = false): Boolean =
@@ -63,6 +65,7 @@ internal fun config(said: JsonObject): RunConfig = RunConfig(
     resumption = said.text("resumption")?.let { Resumption.valueOf(it.uppercase()) },
     text = TextOptions(said.part("text").flag("break_after_tools", default = true), said.part("text").flag("drop_blank")),
     contextGuard = contextGuard(said.part("context_guard")),
+    compaction = compaction(said.part("compaction")),
     agUi = agUi(said.part("ag_ui")),
     output = (said["output"] as? JsonObject)?.let(::output),
     hooks = said.list("hooks").map {
@@ -72,23 +75,39 @@ internal fun config(said: JsonObject): RunConfig = RunConfig(
 )
 
 private fun fallback(said: JsonObject) = Fallback(
-    models = said.list("models").map {
-        val model = it.jsonObject
-        FallbackModel(
-            provider = model.needed("provider"),
-            model = model.text("model").orEmpty(),
-            api = model.text("api"),
-            baseUrl = model.text("base_url"),
-            key = model.text("key"),
-            credentials = if (model.text("credentials") == "host") Credentials.HOST else null,
-            settings = (model["settings"] as? JsonObject)?.let(::settings),
-        )
-    },
+    models = said.list("models").map { otherModel(it.jsonObject) },
     after = said.list("after").map { ErrorKind.valueOf(it.jsonPrimitive.content.uppercase()) },
     afterText = said.flag("after_text"),
     rest = said.time("rest_ms", null),
     choice = said.text("choice")?.let { ModelChoice.valueOf(it.uppercase()) },
 )
+
+private fun otherModel(said: JsonObject) = FallbackModel(
+    provider = said.needed("provider"),
+    model = said.text("model").orEmpty(),
+    api = said.text("api"),
+    baseUrl = said.text("base_url"),
+    key = said.text("key"),
+    credentials = if (said.text("credentials") == "host") Credentials.HOST else null,
+    settings = (said["settings"] as? JsonObject)?.let(::settings),
+)
+
+private fun compaction(said: JsonObject) = CompactionPolicy(
+    ways = said.list("ways").map { way(it.jsonObject) },
+    at = said.number("at") ?: CompactionPolicy().at,
+)
+
+private fun way(said: JsonObject): CompactionWay = when (val type = said.needed("type")) {
+    "drop_results" -> CompactionWay.DropResults(said.needed("keep").toInt())
+    "summary" -> CompactionWay.Summary(
+        (said["model"] as? JsonObject)?.let(::otherModel),
+        said.text("instructions"),
+        said.number("keep") ?: CompactionWay.Summary().keep,
+    )
+    "provider" -> CompactionWay.Provider
+    "host" -> CompactionWay.Host
+    else -> error("no way of compaction $type")
+}
 
 private fun output(said: JsonObject) = OutputType(
     name = said.needed("name"),
@@ -132,6 +151,7 @@ internal fun options(said: JsonObject) = TurnOptions(
     tools = said.list("tools").map { tool(it.jsonObject) },
     user = said.text("user"),
     output = (said["output"] as? JsonObject)?.let(::output),
+    wholeHistory = said.flag("whole_history"),
 )
 
 private fun limits(said: JsonObject): Limits {
