@@ -69,8 +69,7 @@ pub(super) fn check(body: &At<'_>, breaches: &mut Breaches) {
         breaches.unless(is_flag, &flag, "is true or false");
     }
     let (store, background) = (body.get("store"), body.get("background"));
-    let is_stored =
-        background.value != &Value::Bool(true) || store.value != &Value::Bool(false);
+    let is_stored = background.value != &Value::Bool(true) || store.value != &Value::Bool(false);
     breaches.unless(
         is_stored,
         &store,

@@ -194,10 +194,8 @@ impl Interaction {
 
     /// Signs a thought.
     fn sign(&mut self, at: usize, seal: Option<&str>) {
-        let signature = seal.map_or_else(
-            || format!("thought-{}-{at}", self.position),
-            str::to_owned,
-        );
+        let signature =
+            seal.map_or_else(|| format!("thought-{}-{at}", self.position), str::to_owned);
         self.steps[at].signature.get_or_insert(signature);
     }
 
@@ -251,7 +249,10 @@ struct Events {
 
 impl Events {
     fn event(&mut self, kind: &str, fields: Value, out: &mut Frames) {
-        let id = self.interaction.is_in_background().then(|| event_id(self.number));
+        let id = self
+            .interaction
+            .is_in_background()
+            .then(|| event_id(self.number));
         self.number += 1;
         out.push(event(kind, fields, id.as_deref()));
     }

@@ -187,12 +187,12 @@ impl<'a> StreamEvent<'a> {
                 None => Self::Nothing,
             },
             "step.stop" => Self::Stop(index(head.index)?, count(rest()?.usage)),
-            "interaction.created" | "interaction.in_progress" => Self::Status(
-                match object::<WireInteraction<'a>>(rest()?.interaction)? {
+            "interaction.created" | "interaction.in_progress" => {
+                Self::Status(match object::<WireInteraction<'a>>(rest()?.interaction)? {
                     Some(interaction) => interaction.status()?,
                     None => Status::default(),
-                },
-            ),
+                })
+            }
             "interaction.status_update" => {
                 let rest = rest()?;
                 Self::Status(Status {

@@ -61,7 +61,6 @@ impl Kept {
         }
         self.step
     }
-
 }
 
 /// Returns the id of the call that a step is, or belongs to.
@@ -122,8 +121,10 @@ mod tests {
     #[test]
     fn arguments_that_come_as_text_are_read_once_they_are_whole() {
         let start = json!({"type": "mcp_server_tool_call", "id": "c", "arguments": {}});
-        for (pieces, arguments) in [(["{\"a\":", "1}"], json!({"a": 1})), (["{\"a\":", "1"], json!({}))]
-        {
+        for (pieces, arguments) in [
+            (["{\"a\":", "1}"], json!({"a": 1})),
+            (["{\"a\":", "1"], json!({})),
+        ] {
             let mut kept = Kept::new(map(start.clone()));
             pieces.map(|piece| kept.add_arguments(piece));
             assert_eq!(kept.finish()["arguments"], arguments);

@@ -109,7 +109,9 @@ impl<'a> WireStep<'a> {
     pub(super) fn is_of_request(&self) -> bool {
         match self {
             Self::Input => true,
-            Self::Other(step) => step.get("type").is_some_and(|kind| kind == "function_result"),
+            Self::Other(step) => step
+                .get("type")
+                .is_some_and(|kind| kind == "function_result"),
             _ => false,
         }
     }

@@ -39,7 +39,9 @@ impl Dialect {
         }
         match self {
             // Reasoning is not included in the other tokens of the answer.
-            Self::Gemini | Self::GeminiInteractions => output = output.saturating_add(count(usage.reasoning_tokens)),
+            Self::Gemini | Self::GeminiInteractions => {
+                output = output.saturating_add(count(usage.reasoning_tokens))
+            }
             // Cohere bills fewer tokens than it counts.
             Self::Cohere => {
                 let billed = |name: &str| usage.extra.get(name)?.as_u64();

@@ -97,9 +97,10 @@ impl StoredForm for Interactions {
                 400,
                 "Only an interaction in the background can be cancelled.".to_owned(),
             ),
-            Refused::Ended(status) => {
-                (400, format!("The interaction is {status}: it cannot be cancelled."))
-            }
+            Refused::Ended(status) => (
+                400,
+                format!("The interaction is {status}: it cannot be cancelled."),
+            ),
             Refused::NotCreatedWith(field) => (
                 400,
                 format!("The interaction was not created with {field}: it cannot be streamed."),

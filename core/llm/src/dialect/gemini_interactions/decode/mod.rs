@@ -207,7 +207,8 @@ impl Decoder {
                 let Some(stretch) = *stretch else {
                     return Ok(());
                 };
-                self.answer.seal_reasoning_at(stretch, DIALECT, &sealed, sink)
+                self.answer
+                    .seal_reasoning_at(stretch, DIALECT, &sealed, sink)
             }
             Some(State::Call {
                 slot: Some(slot), ..

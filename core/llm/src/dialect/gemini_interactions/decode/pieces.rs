@@ -105,12 +105,7 @@ impl Decoder {
     }
 
     /// Emits arguments of a call.
-    fn arguments(
-        &mut self,
-        at: usize,
-        text: &str,
-        sink: &mut dyn Sink,
-    ) -> Result<(), DecodeError> {
+    fn arguments(&mut self, at: usize, text: &str, sink: &mut dyn Sink) -> Result<(), DecodeError> {
         match self.state(at) {
             Some(State::Call {
                 slot: Some(slot),
@@ -162,9 +157,7 @@ impl Decoder {
             // The same arguments may be written otherwise.
             Whole::Other if self.answer.is_whole(slot, sink) => Ok(()),
             Whole::Other => {
-                sink.warning(
-                    "the arguments of a call differ from their deltas, and replace them",
-                );
+                sink.warning("the arguments of a call differ from their deltas, and replace them");
                 Ok(self.answer.replace_arguments(slot, whole, sink)?)
             }
         }
