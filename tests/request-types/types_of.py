@@ -158,6 +158,13 @@ def _gemini() -> Check:
     return check
 
 
+def _gemini_interactions() -> Check:
+    from google.genai._gaos.types.interactions import CreateModelInteractionParam
+
+    _strict("google.genai._gaos.types")
+    return _dictionary(CreateModelInteractionParam)
+
+
 def _mistral() -> Check:
     from mistralai.client.models import ChatCompletionStreamRequest
 
@@ -196,6 +203,7 @@ CHECKS: dict[str, Callable[[], Check]] = {
     "openai-responses": _openai_responses,
     "anthropic": _anthropic,
     "gemini": _gemini,
+    "gemini-interactions": _gemini_interactions,
     "mistral": _mistral,
     "cohere": _cohere,
     "ollama": _ollama,
