@@ -29,8 +29,9 @@ def mock(program: str, *hops: dict[str, Any]) -> Iterator[Any]:
         playing.stdin.write(json.dumps({"hops": hops}))
         playing.stdin.flush()
         url = json.loads(playing.stdout.readline())["base_url"].removesuffix("/v1")
-        options = types.HttpOptions(base_url=url, retry_options=types.HttpRetryOptions(attempts=1))
-        yield Client(api_key="key", http_options=options).interactions
+        options = types.HttpOptions(base_url=url, api_version="v1beta", retry_options=types.HttpRetryOptions(attempts=1))
+        client = Client(api_key="key", http_options=options)
+        yield client.interactions
         playing.stdin.close()
 
 

@@ -159,10 +159,9 @@ def _gemini() -> Check:
 
 
 def _gemini_interactions() -> Check:
-    from google.genai._gaos.types.interactions import CreateModelInteractionParam
+    from google.genai._gaos.types.interactions import CreateModelInteraction
 
-    _strict("google.genai._gaos.types")
-    return _dictionary(CreateModelInteractionParam)
+    return _model(CreateModelInteraction)
 
 
 def _mistral() -> Check:
