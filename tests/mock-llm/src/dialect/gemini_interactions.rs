@@ -262,7 +262,7 @@ impl Events {
         self.event("step.start", json!({"index": at, "step": step}), out);
     }
 
-    fn delta(&mut self, at: usize, delta: Value, out: &mut Frames) {
+    fn delta(&mut self, at: usize, delta: &Value, out: &mut Frames) {
         self.event("step.delta", json!({"index": at, "delta": delta}), out);
     }
 
@@ -277,7 +277,7 @@ impl Events {
     fn says(&mut self, piece: &str, out: &mut Frames) {
         let at = self.last();
         self.interaction.steps[at].text.push_str(piece);
-        self.delta(at, json!({"type": "text", "text": piece}), out);
+        self.delta(at, &json!({"type": "text", "text": piece}), out);
     }
 
     fn thinks(&mut self, piece: &str, out: &mut Frames) {
@@ -285,7 +285,7 @@ impl Events {
         self.interaction.steps[at].text.push_str(piece);
         let content = json!({"type": "text", "text": piece});
         let delta = json!({"type": "thought_summary", "content": content});
-        self.delta(at, delta, out);
+        self.delta(at, &delta, out);
     }
 
     /// Ends a thought, with its signature.
@@ -294,7 +294,7 @@ impl Events {
         self.interaction.sign(at, seal);
         let signature = self.interaction.steps[at].signature.clone();
         let delta = json!({"type": "thought_signature", "signature": signature});
-        self.delta(at, delta, out);
+        self.delta(at, &delta, out);
         self.stop(at, out);
     }
 
@@ -358,7 +358,7 @@ impl Encoder for Events {
                 self.interaction.steps[at].cites = true;
                 let annotations = json!([annotation()]);
                 let delta = json!({"type": "text_annotation_delta", "annotations": annotations});
-                self.delta(at, delta, out);
+                self.delta(at, &delta, out);
             }
             Part::End(_) => {
                 let at = self.last();
@@ -378,7 +378,7 @@ impl Encoder for Events {
                 let Some(at) = self.call(id) else { return };
                 self.interaction.steps[at].text.push_str(piece);
                 let delta = json!({"type": "arguments_delta", "arguments": piece});
-                self.delta(at, delta, out);
+                self.delta(at, &delta, out);
             }
             Part::CallEnd { id } => {
                 if let Some(at) = self.call(id) {

@@ -75,6 +75,9 @@ pub(super) enum DeltaContent<'a> {
     Other(Map<String, Value>),
 }
 
+/// The values of a frame that may differ in another one.
+type Gaps<'a> = [(Gap, Raw<'a>); 2];
+
 /// The kinds of deltas with text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum DeltaKind {
@@ -86,7 +89,7 @@ pub(crate) enum DeltaKind {
 impl<'a> Delta<'a> {
     /// Returns the delta's kind and index, with the values in the frame that may differ in another one, if it has only
     /// text.
-    pub(super) fn piece(&self) -> Option<((DeltaKind, u64), [(Gap, Raw<'a>); 2])> {
+    pub(super) fn piece(&self) -> Option<((DeltaKind, u64), Gaps<'a>)> {
         let DeltaContent::Piece(kind, _, raw) = &self.content else {
             return None;
         };

@@ -126,7 +126,9 @@ mod tests {
             (["{\"a\":", "1"], json!({})),
         ] {
             let mut kept = Kept::new(map(start.clone()));
-            pieces.map(|piece| kept.add_arguments(piece));
+            for piece in pieces {
+                kept.add_arguments(piece);
+            }
             assert_eq!(kept.finish()["arguments"], arguments);
         }
     }

@@ -40,7 +40,7 @@ impl Dialect {
         match self {
             // Reasoning is not included in the other tokens of the answer.
             Self::Gemini | Self::GeminiInteractions => {
-                output = output.saturating_add(count(usage.reasoning_tokens))
+                output = output.saturating_add(count(usage.reasoning_tokens));
             }
             // Cohere bills fewer tokens than it counts.
             Self::Cohere => {
