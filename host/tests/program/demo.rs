@@ -79,7 +79,6 @@ const FORMATS: &[(&str, Option<&str>)] = &[
     ("openrouter", Some("messages")),
     ("anthropic", None),
     ("gemini", None),
-    ("gemini", Some("interactions")),
     ("mistral", None),
     ("cohere", None),
     ("groq", None),
