@@ -171,7 +171,7 @@ impl Model {
 
     /// Has the provider make the answers in the background: an answer goes on while nobody reads it, so it survives a broken
     /// connection, a sleeping phone and a restarted process, and is read on where it broke off. A turn that is cancelled
-    /// cancels its answer at the provider too. OpenAI's Responses can do so, and is the API then if none is set.
+    /// cancels its answer at the provider too. OpenAI's Responses and Gemini's Interactions can do so, and are the APIs then if none is set.
     ///
     /// The provider stores the conversation and the answer for a while. The first text may take longer to come.
     ///

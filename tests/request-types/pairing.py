@@ -76,6 +76,21 @@ def _gemini(body: Body) -> list[Turn]:
     return _by_order(entries)
 
 
+def _interactions(body: Body) -> list[Turn]:
+    turns = []
+    for step in body["input"]:
+        match step["type"]:
+            case "user_input":
+                turns.append(Turn("user", [], []))
+            case "function_call":
+                turns.append(Turn("model", [step["id"]], []))
+            case "function_result":
+                turns.append(Turn("user", [], [step["call_id"]]))
+            case _:
+                turns.append(Turn("model", [], []))
+    return turns
+
+
 def _ollama(body: Body) -> list[Turn]:
     entries = []
     for message in body["messages"]:
@@ -91,6 +106,7 @@ TURNS: dict[str, Callable[[Body], list[Turn]]] = {
     "anthropic": _anthropic,
     "openai-responses": _responses,
     "gemini": _gemini,
+    "gemini-interactions": _interactions,
     "ollama": _ollama,
 }
 
@@ -114,6 +130,7 @@ def check(api: str, body: Body) -> None:
             open_calls.remove(call)
         # Results of one answer may come one by one; an answer may ask call by call, and speak between where it has items.
         goes_on = turn.answers or turn.asks or (api == "openai-responses" and turn.role == "assistant")
+        goes_on = goes_on or (api == "gemini-interactions" and turn.role == "model")
         if open_calls and not goes_on and api != "ag-ui":
             raise ValueError(f"turn {number} ({turn.role}) comes before the results of {open_calls}")
         for call in turn.asks:

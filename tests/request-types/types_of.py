@@ -158,6 +158,12 @@ def _gemini() -> Check:
     return check
 
 
+def _gemini_interactions() -> Check:
+    from google.genai._gaos.types.interactions import CreateModelInteraction
+
+    return _model(CreateModelInteraction)
+
+
 def _mistral() -> Check:
     from mistralai.client.models import ChatCompletionStreamRequest
 
@@ -196,6 +202,7 @@ CHECKS: dict[str, Callable[[], Check]] = {
     "openai-responses": _openai_responses,
     "anthropic": _anthropic,
     "gemini": _gemini,
+    "gemini-interactions": _gemini_interactions,
     "mistral": _mistral,
     "cohere": _cohere,
     "ollama": _ollama,

@@ -23,6 +23,8 @@ from types_of import CHECKS, Body, Check
 EXTENSIONS: dict[str, set[str]] = {
     # The server gives each call an id, which the package drops. That it takes them back nothing at hand says.
     "ollama ollama": {"messages[].tool_calls[].id", "messages[].tool_call_id"},
+    # The service signs calls and wants the signature back; the package's type of a call has no field for it.
+    "gemini gemini-interactions": {"input[].signature"},
     # OpenRouter's own, beside OpenAI's, as its SDK has them: `ChatContentText`, `ChatAssistantMessage` and `ChatRequest` in
     # https://github.com/OpenRouterTeam/typescript-sdk/tree/main/src/models.
     "openrouter openai-chat": {
@@ -37,6 +39,7 @@ FORMATS = {
     "/responses": "openai-responses",
     "/messages": "anthropic",
     ":streamGenerateContent": "gemini",
+    "/interactions": "gemini-interactions",
     "/v2/chat": "cohere",
     "/api/chat": "ollama",
     "/agent": "ag-ui",

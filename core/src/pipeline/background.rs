@@ -1,6 +1,6 @@
 //! An answer that the provider makes in the background: its id, and how far it was read.
 
-use crate::dialect::{Decode, Decoder, Resumption};
+use crate::dialect::{Decode, Decoder, EventPosition, Resumption};
 use crate::wire::Frame;
 use serde::{Deserialize, Serialize};
 
@@ -10,15 +10,30 @@ pub(crate) struct Background {
     /// The provider's id of the answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     id: Option<String>,
-    /// The number of the last event that was read.
+    /// The position of the last event that was read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    last: Option<u64>,
+    last: Option<EventPosition<'static>>,
     /// The same, when the present body began.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    last_before: Option<u64>,
+    last_before: Option<EventPosition<'static>>,
+    /// The number of events without a position that were read since the last one with an id. A resumed stream brings them
+    /// again.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    read_since: u32,
+    /// The same, when the present body began.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    read_before: u32,
+    /// The number of events without a position that the present body is yet to bring again.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    to_skip: u32,
     /// How often the answer was read as a whole and was not finished; `None` while its events are streamed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     reads: Option<u32>,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 /// The most reads of one answer that the provider no longer streams: two hours of them, at one in five seconds.
@@ -32,21 +47,45 @@ impl Background {
 
     /// Notes that another body begins.
     pub(super) fn reopen(&mut self) {
-        self.last_before = self.last;
+        self.last_before.clone_from(&self.last);
+        self.read_before = self.read_since;
+        self.to_skip = self.read_since;
     }
 
     /// Returns whether the present body has brought a new event.
     pub(super) fn has_gone_on(&self) -> bool {
-        self.last != self.last_before
+        self.last != self.last_before || self.read_since != self.read_before
     }
 
-    /// Takes the number of a frame. Returns whether the frame is new.
+    /// Takes the position of a frame. Returns whether the frame is new.
     pub(super) fn take(&mut self, frame: Frame<'_>, decoder: &Decoder) -> bool {
-        let number = decoder.event_number(frame);
-        let is_new = number.is_none() || number > self.last;
-        if is_new && number.is_some() {
-            self.last = number;
+        let Some(position) = decoder.event_position(frame) else {
+            return self.take_without_position(frame);
+        };
+        match &mut self.last {
+            Some(last) if !position.is_after(last) => return false,
+            Some(last) => last.assign(position),
+            last @ None => {
+                let mut first = EventPosition::Number(0);
+                first.assign(position);
+                *last = Some(first);
+            }
         }
+        self.read_since = 0;
+        self.to_skip = 0;
+        true
+    }
+
+    /// Takes a frame without a position. Returns whether the frame is new: where events have ids, not all of them need to
+    /// have one.
+    fn take_without_position(&mut self, frame: Frame<'_>) -> bool {
+        let has_numbers = matches!(self.last, Some(EventPosition::Number(_)));
+        if has_numbers || frame.is_stray || !frame.data.trim_ascii_start().starts_with(b"{") {
+            return true;
+        }
+        let is_new = self.to_skip == 0;
+        self.to_skip = self.to_skip.saturating_sub(1);
+        self.read_since = self.read_since.saturating_add(u32::from(is_new));
         is_new
     }
 
@@ -62,14 +101,14 @@ impl Background {
         self.id.as_deref()
     }
 
-    /// Returns whether the answer can be read on where its stream broke off.
+    /// Returns whether the answer can be read on where its stream broke off. Without a position it is read as a whole.
     pub(crate) fn can_resume(&self) -> bool {
-        self.id.is_some() && self.last.is_some()
+        self.id.is_some()
     }
 
-    /// Returns the number of the last event that was read.
-    pub(crate) fn last(&self) -> Option<u64> {
-        self.last
+    /// Returns the position of the last event that was read.
+    pub(crate) fn last(&self) -> Option<&EventPosition<'static>> {
+        self.last.as_ref()
     }
 
     /// Returns whether the answer is read as a whole, since the provider no longer streams it.

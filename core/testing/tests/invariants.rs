@@ -50,6 +50,7 @@ dialects! {
     holds_for_mistral: Mistral,
     holds_for_cohere: Cohere,
     holds_for_gemini: Gemini,
+    holds_for_gemini_interactions: GeminiInteractions,
     holds_for_ollama: Ollama,
     holds_for_anthropic: Anthropic,
     holds_for_ag_ui: AgUi,

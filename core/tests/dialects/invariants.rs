@@ -17,11 +17,12 @@ use stepwell_core::transcript::Transcript;
 use stepwell_mock_llm::{Answer, Call, Setting};
 
 /// The answers; AG-UI's events have tests of their own.
-fn samples() -> [(Dialect, String); 6] {
+fn samples() -> [(Dialect, String); 7] {
     [
         (Dialect::Anthropic, anthropic_messages()),
         (Dialect::Cohere, cohere_chat()),
         (Dialect::Gemini, gemini_parts()),
+        (Dialect::GeminiInteractions, interactions()),
         (Dialect::Ollama, ollama_lines()),
         (Dialect::OpenAiChat, chat_completions()),
         (Dialect::OpenAiResponses, openai_responses()),
@@ -102,6 +103,66 @@ fn gemini_parts() -> String {
         ],
     );
     format!(": hello\r\n\r\n{stream}")
+}
+
+fn interactions() -> String {
+    use crate::gemini_interactions::support::{completed, created, delta, start, stop};
+    let stream = decoding::body(
+        Dialect::GeminiInteractions,
+        &[
+            created(),
+            start(0, json!({"type": "thought"})),
+            delta(
+                0,
+                json!({"type": "thought_summary", "content": {"type": "text", "text": "Hm, \u{1f980}"}}),
+            ),
+            delta(0, json!({"type": "thought_signature", "signature": "s1"})),
+            stop(0),
+            start(1, json!({"type": "model_output"})),
+            delta(
+                1,
+                json!({"type": "text", "text": "Gr\u{fc}\u{df}e, \"you\""}),
+            ),
+            delta(
+                1,
+                json!({"type": "text_annotation_delta", "annotations": [{"type": "url_citation"}]}),
+            ),
+            delta(
+                1,
+                json!({"type": "image", "data": "aa==", "mime_type": "image/png"}),
+            ),
+            stop(1),
+            start(
+                2,
+                json!({"type": "google_search_call", "id": "s", "arguments": {}}),
+            ),
+            delta(
+                2,
+                json!({"type": "google_search_call", "arguments": {"queries": ["\u{e4}"]}}),
+            ),
+            stop(2),
+            start(
+                3,
+                json!({"type": "function_call", "id": "a", "name": "f", "arguments": {}, "signature": "s2"}),
+            ),
+            delta(
+                3,
+                json!({"type": "arguments_delta", "arguments": "{\"y\": "}),
+            ),
+            delta(
+                3,
+                json!({"type": "arguments_delta", "arguments": "\"\u{e4}\"}"}),
+            ),
+            stop(3),
+            start(
+                4,
+                json!({"type": "function_call", "id": "b", "name": "g", "arguments": {"x": 1}}),
+            ),
+            stop(4),
+            completed("requires_action"),
+        ],
+    );
+    format!(": hello\n\n{}", stream.replace("\n\n", "\r\n\r\n"))
 }
 
 fn ollama_lines() -> String {

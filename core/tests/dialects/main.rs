@@ -17,6 +17,7 @@ mod errors;
 mod failures;
 mod fuzz;
 mod gemini;
+mod gemini_interactions;
 mod hops;
 mod invariants;
 mod legal;

@@ -74,7 +74,7 @@ fn offered(endpoint: &Endpoint, schema: &Value) -> Vec<Value> {
     );
     let place = match endpoint.dialect {
         Dialect::Anthropic => "/input_schema",
-        Dialect::OpenAiResponses => "/parameters",
+        Dialect::OpenAiResponses | Dialect::GeminiInteractions => "/parameters",
         Dialect::Gemini => "/functionDeclarations/0/parametersJsonSchema",
         _ => "/function/parameters",
     };

@@ -27,7 +27,7 @@ struct Samples {
     frames: &'static [&'static str],
 }
 
-static SAMPLES: [Samples; 8] = [
+static SAMPLES: [Samples; 9] = [
     Samples {
         dialect: Dialect::OpenAiChat,
         opening: &[
@@ -102,6 +102,40 @@ static SAMPLES: [Samples; 8] = [
             r#"{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":1}}"#,
             r#"{"type":"message_stop"}"#,
             r#"{"type":"ping"}"#,
+        ],
+    },
+    Samples {
+        dialect: Dialect::GeminiInteractions,
+        opening: &[
+            r#"{"interaction":{"id":"i","model":"m","status":"in_progress"},"event_type":"interaction.created"}"#,
+            r#"{"index":0,"step":{"type":"thought"},"event_type":"step.start"}"#,
+            r#"{"index":0,"delta":{"type":"thought_summary","content":{"type":"text","text":"first"}},"event_type":"step.delta"}"#,
+            r#"{"index":2,"step":{"type":"function_call","id":"c","name":"f","arguments":{}},"event_type":"step.start"}"#,
+            r#"{"index":2,"delta":{"type":"arguments_delta","arguments":"first"},"event_type":"step.delta"}"#,
+            r#"{"index":1,"step":{"type":"model_output"},"event_type":"step.start"}"#,
+            r#"{"index":1,"delta":{"type":"text","text":"first"},"event_type":"step.delta"}"#,
+        ],
+        frames: &[
+            r#"{"index":1,"delta":{"type":"text","text":"§"},"event_type":"step.delta"}"#,
+            r#"{"index":1,"delta":{"type":"text","text":"§"},"event_id":"a","event_type":"step.delta"}"#,
+            r#"{"index":1,"delta":{"type":"text","text":"§"},"event_id":"bc","event_type":"step.delta"}"#,
+            r#"{"index":1.0,"delta":{"type":"text","text":"§"},"event_type":"step.delta"}"#,
+            r#"{"index":4,"delta":{"type":"text","text":"§"},"event_type":"step.delta"}"#,
+            r#"{"delta":{"type":"text","text":"§"},"event_type":"step.delta"}"#,
+            r#"{"index":1,"delta":{"type":"text","text":"§"},"metadata":{"total_usage":{"total_input_tokens":3}},"event_type":"step.delta"}"#,
+            r#"{"index":0,"delta":{"type":"thought_summary","content":{"type":"text","text":"§"}},"event_type":"step.delta"}"#,
+            r#"{"index":0,"delta":{"type":"thought_signature","signature":"§"},"event_type":"step.delta"}"#,
+            r#"{"index":2,"delta":{"type":"arguments_delta","arguments":"§"},"event_type":"step.delta"}"#,
+            r#"{"index":0,"delta":{"type":"arguments_delta","arguments":"§"},"event_type":"step.delta"}"#,
+            r#"{"index":1,"delta":{"type":"text_annotation_delta","annotations":[{"type":"url_citation","url":"§"}]},"event_type":"step.delta"}"#,
+            r#"{"index":1,"delta":{"type":"image","data":"aa==","mime_type":"image/png"},"event_type":"step.delta"}"#,
+            r#"{"index":5,"step":{"type":"google_search_call","id":"s","arguments":{}},"event_type":"step.start"}"#,
+            r#"{"index":5,"delta":{"type":"google_search_call","arguments":{"queries":["§"]}},"event_type":"step.delta"}"#,
+            r#"{"index":5,"event_type":"step.stop"}"#,
+            r#"{"index":1,"event_type":"step.stop"}"#,
+            r#"{"index":1,"step":{"type":"model_output"},"event_type":"step.start"}"#,
+            r#"{"interaction":{"id":"i","status":"completed"},"event_type":"interaction.completed"}"#,
+            r#"{"interaction_id":"i","status":"in_progress","event_type":"interaction.status_update"}"#,
         ],
     },
     Samples {

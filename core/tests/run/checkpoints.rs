@@ -43,11 +43,12 @@ proptest! {
     }
 }
 
-const DIALECTS: [Dialect; 8] = [
+const DIALECTS: [Dialect; 9] = [
     Dialect::OpenAiChat,
     Dialect::OpenAiResponses,
     Dialect::Anthropic,
     Dialect::Gemini,
+    Dialect::GeminiInteractions,
     Dialect::Ollama,
     Dialect::Cohere,
     Dialect::Mistral,

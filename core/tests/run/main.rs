@@ -14,6 +14,7 @@ mod agent;
 mod answer_limits;
 mod approval;
 mod background_answers;
+mod background_interactions;
 mod cancel;
 mod canonical;
 mod checkpoints;

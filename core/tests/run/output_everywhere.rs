@@ -67,6 +67,14 @@ fn says(dialect: Dialect, hop: u32, text: &str, end: End) -> String {
         Dialect::Gemini => data(&[json!({"candidates": [{
             "content": {"role": "model", "parts": [{"text": text}]},
             "finishReason": if is_cut { "MAX_TOKENS" } else { "STOP" }}]})]),
+        Dialect::GeminiInteractions => data(&[
+            json!({"event_type": "interaction.created", "interaction": {"id": "i", "status": "in_progress"}}),
+            json!({"event_type": "step.start", "index": 0, "step": {"type": "model_output"}}),
+            json!({"event_type": "step.delta", "index": 0, "delta": {"type": "text", "text": text}}),
+            json!({"event_type": "step.stop", "index": 0}),
+            json!({"event_type": "interaction.completed", "interaction": {"id": "i",
+                "status": if is_cut { "requires_continuation" } else { "completed" }}}),
+        ]),
         Dialect::Ollama => format!(
             "{}\n{}\n",
             json!({"message": {"role": "assistant", "content": text}, "done": false}),
@@ -131,6 +139,16 @@ fn calls(dialect: Dialect, id: &str, name: &str, arguments: &str) -> String {
                 {"functionCall": {"name": name, "args": args}}]}, "finishReason": "STOP"}]}),
             ])
         }
+        Dialect::GeminiInteractions => data(&[
+            json!({"event_type": "interaction.created", "interaction": {"id": "i", "status": "in_progress"}}),
+            json!({"event_type": "step.start", "index": 0,
+                "step": {"type": "function_call", "id": id, "name": name, "arguments": {}}}),
+            json!({"event_type": "step.delta", "index": 0,
+                "delta": {"type": "arguments_delta", "arguments": arguments}}),
+            json!({"event_type": "step.stop", "index": 0}),
+            json!({"event_type": "interaction.completed",
+                "interaction": {"id": "i", "status": "requires_action"}}),
+        ]),
         Dialect::Ollama => {
             let arguments: Value = serde_json::from_str(arguments).expect("JSON");
             format!(

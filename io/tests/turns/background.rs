@@ -22,6 +22,19 @@ fn model(server: &MockLlm) -> Model {
     model.api_key("test-key").in_background()
 }
 
+/// A model of Gemini, whose interactions are made in the background.
+fn gemini(server: &MockLlm) -> Model {
+    let url = server.url(stepwell_mock_llm::Dialect::GeminiInteractions);
+    let model = Model::gemini("gemini-3-flash").base_url(url);
+    model.api_key("test-key").in_background()
+}
+
+/// The models of each provider that makes answers in the background, and what the first request that resumes one begins with.
+const MODELS: [(fn(&MockLlm) -> Model, &str); 2] = [
+    (model, "resp_0_0?stream=true&starting_after="),
+    (gemini, "v1_0_0?stream=true&last_event_id="),
+];
+
 fn agent(server: &MockLlm) -> AgentBuilder {
     agent_of(model(server))
 }
@@ -42,9 +55,17 @@ fn asks() -> Hop {
 
 /// A turn of two answers, the first of which is as `change` has it, and a turn after it.
 async fn talk(change: impl Fn(Hop) -> Hop) -> (MockLlm, String, Finished) {
+    talk_with(model, change).await
+}
+
+/// The same with a model of another provider.
+async fn talk_with(
+    model: fn(&MockLlm) -> Model,
+    change: impl Fn(Hop) -> Hop,
+) -> (MockLlm, String, Finished) {
     let hops = [asks(), Hop::new().text("It is 42.")].map(change);
     let server = serve(hops.into_iter().chain([Hop::new().text("Bye.")])).await;
-    let chat = agent(&server).chat();
+    let chat = agent_of(model(&server)).chat();
     let (events, finished) = watch(chat.send("What is Alice's number?")).await;
     assert_eq!(finished.outcome, Outcome::Success);
     let (_, after) = watch(chat.send("Thank you")).await;
@@ -134,32 +155,47 @@ async fn until(turn: &mut TurnEvents, text: &str) {
 
 #[tokio::test]
 async fn drops_at_any_event_change_nothing() {
-    let (whole, text, finished) = talk(|hop| hop).await;
-    assert!(
-        text.starts_with(TEXT) && text.ends_with("It is 42."),
-        "{text}"
-    );
-    assert_eq!(reads(&whole), [""; 0]);
-    let histories = |server: &MockLlm| -> Vec<Value> {
-        let posts = posts(server).into_iter();
-        posts.map(|request| request.body["input"].clone()).collect()
-    };
-    for every in 1..=5 {
-        let (server, dropped_text, dropped) = talk(|hop| hop.drop_every(every)).await;
-        assert_eq!(dropped_text, text, "{every}");
-        assert_eq!(dropped.transcript.text(), finished.transcript.text());
-        assert_eq!(
-            dropped.transcript.reasoning(),
-            finished.transcript.reasoning()
+    for (model, resumed) in MODELS {
+        let (whole, text, finished) = talk_with(model, |hop| hop).await;
+        assert!(
+            text.starts_with(TEXT) && text.ends_with("It is 42."),
+            "{text}"
         );
-        assert_eq!(histories(&server), histories(&whole), "{every}");
-        assert_eq!(posts(&server).len(), 3, "one request for each answer");
-        let reads = reads(&server);
-        let first = format!("resp_0_0?stream=true&starting_after={}", every - 1);
-        assert_eq!(reads[0], first);
-        assert!(reads.iter().all(|read| read.contains("starting_after=")));
-        assert!(!server.requests().iter().any(is_cancel));
+        assert_eq!(reads(&whole), [""; 0]);
+        let histories = |server: &MockLlm| -> Vec<Value> {
+            let posts = posts(server).into_iter();
+            posts.map(|request| request.body["input"].clone()).collect()
+        };
+        for every in 1..=5 {
+            let (server, dropped_text, dropped) =
+                talk_with(model, |hop| hop.drop_every(every)).await;
+            assert_eq!(dropped_text, text, "{every}");
+            assert_eq!(dropped.transcript.text(), finished.transcript.text());
+            assert_eq!(
+                dropped.transcript.reasoning(),
+                finished.transcript.reasoning()
+            );
+            assert_eq!(histories(&server), histories(&whole), "{every}");
+            assert_eq!(posts(&server).len(), 3, "one request for each answer");
+            let (id, field) = resumed.split_once('?').expect("a query");
+            for (number, read) in reads(&server).iter().enumerate() {
+                let is_first = read.starts_with(resumed);
+                assert!(number > 0 || is_first, "{id}: {read}");
+                assert!(read.contains(field), "{read}");
+            }
+            assert!(!reads(&server).is_empty());
+            assert!(!server.requests().iter().any(is_cancel));
+        }
     }
+}
+
+#[tokio::test]
+async fn an_interaction_that_is_no_longer_streamed_is_read_as_a_whole() {
+    let (_, text, _) = talk_with(gemini, |hop| hop).await;
+    let change = |hop: Hop| hop.drop_every(4).streams(2);
+    let (server, read_text, _) = talk_with(gemini, change).await;
+    assert_eq!(read_text, text);
+    assert!(reads(&server).iter().any(|read| read == "v1_0_0"));
 }
 
 #[tokio::test]

@@ -536,3 +536,55 @@ fn what_only_a_careful_client_does_is_not_asked_of_all() {
         );
     }
 }
+
+#[test]
+fn an_interaction_has_steps_in_order_and_signed_calls() {
+    let good = json!({"model": "gemini-3-flash", "stream": true, "store": false, "input": [
+        {"type": "user_input", "content": [{"type": "text", "text": "Go"}]},
+        {"type": "thought", "signature": "dGg="},
+        {"type": "function_call", "id": "a", "name": "clock", "arguments": {}},
+        {"type": "function_result", "call_id": "a", "result": "1"},
+    ], "tools": [{"type": "function", "name": "clock"}], "generation_config": {"tool_choice": "auto"}});
+    refuses(
+        Dialect::GeminiInteractions,
+        "gemini",
+        &good,
+        &[
+            ("/input", json!([]), "/input"),
+            ("/input/0/content", json!([]), "/input/0/content"),
+            ("/input/0/type", json!("said"), "/input/0"),
+            (
+                "/input/1/signature",
+                json!("no base64!"),
+                "/input/1/signature",
+            ),
+            (
+                "/input/1/signature",
+                Value::Null,
+                "/input/2: has a signature",
+            ),
+            ("/input/2/arguments", json!("{}"), "/input/2/arguments"),
+            ("/input/2/id", json!("b"), "/input/3/call_id"),
+            ("/input/3/result", json!(7), "/input/3/result"),
+            ("/tools/0/name", json!("no name"), "/tools/0/name"),
+            (
+                "/generation_config/tool_choice",
+                json!("all"),
+                "/generation_config/tool_choice",
+            ),
+            (
+                "/generation_config/top_k",
+                json!(1),
+                "/generation_config/top_k",
+            ),
+            ("/parallel_tool_calls", json!(true), "/parallel_tool_calls"),
+            ("/background", json!(1), "/background"),
+        ],
+    );
+    let mut background = good;
+    background["background"] = true.into();
+    let rules = || Rules::new(Dialect::GeminiInteractions);
+    assert_eq!(breaches(rules(), &background).len(), 1);
+    background["store"] = true.into();
+    assert_eq!(breaches(rules(), &background), [""; 0]);
+}

@@ -104,7 +104,7 @@ pub(super) const REQUEST_TYPES: Suite = Suite {
     name: "request-types",
     about: "the requests of all scenarios, and of every pair of providers, against the types of the providers' own \
             packages for Python, and those to Azure OpenAI and Vertex AI against what their packages send; spoilt ones are \
-            refused; OpenAI's package reads the mock model's answers in the background",
+            refused; OpenAI's and Google's packages read the mock model's answers in the background",
     run: |context, log| {
         let project = context.root.join("tests/request-types");
         let requirements = project.join("requirements.txt");
@@ -142,11 +142,12 @@ pub(super) const REQUEST_TYPES: Suite = Suite {
         let mut validator = venv.python();
         validator.arg("validator.py").arg(&requests);
         log.show(validator.args(scenarios).current_dir(&project))?;
-        let mut reader = venv.python();
-        reader
-            .arg("background.py")
-            .arg(mock_llm::build(context, log)?);
-        log.run(reader.current_dir(&project))
+        let mock = mock_llm::build(context, log)?;
+        for script in ["background.py", "interactions.py"] {
+            let mut reader = venv.python();
+            log.run(reader.arg(script).arg(&mock).current_dir(&project))?;
+        }
+        Ok(())
     },
 };
 

@@ -55,9 +55,15 @@ final class Model {
         background = false;
 
   /// A model of Google.
-  const Model.gemini(this.name, {this.apiKey, this.credentials, this.baseUrl, this.api, this.headers = const {}})
-      : provider = 'gemini',
-        background = false;
+  const Model.gemini(
+    this.name, {
+    this.apiKey,
+    this.credentials,
+    this.baseUrl,
+    this.api,
+    this.headers = const {},
+    this.background = false,
+  }) : provider = 'gemini';
 
   /// A model of Mistral.
   const Model.mistral(this.name, {this.apiKey, this.credentials, this.baseUrl, this.api, this.headers = const {}})

@@ -159,10 +159,12 @@ class Model:
         *,
         api_key: ApiKey | None = None,
         base_url: str | None = None,
+        api: Literal["generateContent", "interactions"] | None = None,
         headers: Mapping[str, str] | None = None,
+        background: bool = False,
     ) -> Model:
         """One of Google's Gemini models."""
-        return cls(name, provider="gemini", base_url=base_url, api_key=api_key, headers=headers)
+        return cls(name, provider="gemini", base_url=base_url, api_key=api_key, headers=headers, api=api, background=background)
 
     @classmethod
     def mistral(

@@ -22,13 +22,17 @@ _NAMES: dict[str, dict[str, str]] = {
     "openai-responses": {"top_p": "top_p"},
     "anthropic": {"top_p": "top_p", "stop": "stop_sequences"},
     "gemini": {"top_p": "topP", "stop": "stopSequences", "seed": "seed"},
+    "gemini-interactions": {"top_p": "top_p", "stop": "stop_sequences", "seed": "seed"},
     "mistral": {**_CHAT, "seed": "random_seed"},
     "cohere": {"top_p": "p", "stop": "stop_sequences", "seed": "seed"},
     "ollama": _CHAT,
 }
 """The names of each wire format; a setting without a name is one that the format lacks."""
 
-_WITHIN = {"gemini": "generationConfig", "ollama": "options"}
+_IN_BACKGROUND = {"openai-responses", "gemini-interactions"}
+"""The wire formats with answers in the background."""
+
+_WITHIN = {"gemini": "generationConfig", "gemini-interactions": "generation_config", "ollama": "options"}
 """The field of the body that holds the settings, where they are not in the body itself."""
 
 
@@ -38,7 +42,7 @@ def with_sampling(plain: Mapping[str, Any], model: Model) -> dict[str, Json]:
     given = {name: plain[name] for name in SAMPLING if name in plain}
     if not given:
         return extra
-    format = _format_of(model.provider, model.api) if not model.custom_providers else "openai-chat"
+    format = _format_of(model.provider, model.api, model.background) if not model.custom_providers else "openai-chat"
     names = _NAMES.get(format, {})
     fields: dict[str, Json] = {}
     for name, value in given.items():
@@ -53,13 +57,14 @@ def with_sampling(plain: Mapping[str, Any], model: Model) -> dict[str, Json]:
 
 
 @lru_cache(maxsize=64)
-def _format_of(provider: str, api: str | None) -> str:
-    """Returns the wire format of a provider's API."""
+def _format_of(provider: str, api: str | None, background: bool) -> str:
+    """Returns the wire format of a provider's API; without a name that of its default, or of the one with answers in the background."""
     from .providers import providers
 
     for each in providers():
         if each.name == provider:
             for one in each.apis:
-                if one.name == (api or each.default_api):
+                is_asked = one.dialect in _IN_BACKGROUND if background and not api else one.name == (api or each.default_api)
+                if is_asked:
                     return one.dialect
     return "openai-chat"

@@ -27,9 +27,11 @@ extension Model {
 
     /// One of Google's Gemini models.
     public static func gemini(
-        _ name: String, apiKey: String? = nil, baseUrl: String? = nil, headers: [String: String] = [:]
+        _ name: String, apiKey: String? = nil, baseUrl: String? = nil, api: String? = nil, headers: [String: String] = [:],
+        background: Bool = false
     ) -> Model {
-        Model(provider: "gemini", name: name, apiKey: apiKey, baseUrl: baseUrl, headers: headers)
+        Model(
+            provider: "gemini", name: name, apiKey: apiKey, baseUrl: baseUrl, api: api, headers: headers, background: background)
     }
 
     /// One of Mistral's models.

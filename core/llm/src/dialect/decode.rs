@@ -1,3 +1,4 @@
+use super::event_position::EventPosition;
 use super::limit::AnswerLimit;
 #[cfg(feature = "protobuf")]
 use crate::event::protobuf::ProtobufError;
@@ -47,8 +48,8 @@ pub trait Decode {
         None
     }
 
-    /// Returns the number of an event of an answer that the provider makes in the background, if the event has one.
-    fn event_number(&self, frame: Frame<'_>) -> Option<u64>;
+    /// Returns the position of an event in an answer that the provider makes in the background, if the event has one.
+    fn event_position<'a>(&self, frame: Frame<'a>) -> Option<EventPosition<'a>>;
 
     /// Reads an answer that the provider has made in the background as a whole, and emits what no event has brought. Returns
     /// whether the answer is finished; of an unfinished one nothing is emitted.

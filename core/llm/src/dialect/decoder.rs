@@ -3,7 +3,10 @@ use super::halves::{self, Halves, Joining};
 use super::hop_ids::HopIds;
 use super::mend::mend;
 use super::template::Templated;
-use super::{ag_ui, anthropic, cohere, gemini, ollama, openai_chat, openai_responses};
+use super::{
+    EventPosition, ag_ui, anthropic, cohere, gemini, gemini_interactions, ollama, openai_chat,
+    openai_responses,
+};
 use crate::event::TokenUsage;
 #[cfg(feature = "protobuf")]
 use crate::event::protobuf;
@@ -72,6 +75,7 @@ enum DialectDecoder {
     OpenAiResponses(Box<Templated<openai_responses::Decoder>>),
     Anthropic(Box<Templated<anthropic::Decoder>>),
     Gemini(Box<Templated<gemini::Decoder>>),
+    GeminiInteractions(Box<Templated<gemini_interactions::Decoder>>),
     Ollama(Box<Templated<ollama::Decoder>>),
     Cohere(Box<Templated<cohere::Decoder>>),
 }
@@ -91,6 +95,9 @@ impl DialectDecoder {
                 Self::Anthropic(Box::new(Templated::new(anthropic::Decoder::new(ids))))
             }
             Dialect::Gemini => Self::Gemini(Box::new(Templated::new(gemini::Decoder::new(ids)))),
+            Dialect::GeminiInteractions => Self::GeminiInteractions(Box::new(Templated::new(
+                gemini_interactions::Decoder::new(ids),
+            ))),
             Dialect::Ollama => Self::Ollama(Box::new(Templated::new(ollama::Decoder::new(ids)))),
             Dialect::Cohere => Self::Cohere(Box::new(Templated::new(cohere::Decoder::new(ids)))),
         }
@@ -104,6 +111,7 @@ impl DialectDecoder {
             Self::OpenAiResponses(decoder) => decoder.as_ref(),
             Self::Anthropic(decoder) => decoder.as_ref(),
             Self::Gemini(decoder) => decoder.as_ref(),
+            Self::GeminiInteractions(decoder) => decoder.as_ref(),
             Self::Ollama(decoder) => decoder.as_ref(),
             Self::Cohere(decoder) => decoder.as_ref(),
         }
@@ -117,6 +125,7 @@ impl DialectDecoder {
             Self::OpenAiResponses(decoder) => decoder.as_mut(),
             Self::Anthropic(decoder) => decoder.as_mut(),
             Self::Gemini(decoder) => decoder.as_mut(),
+            Self::GeminiInteractions(decoder) => decoder.as_mut(),
             Self::Ollama(decoder) => decoder.as_mut(),
             Self::Cohere(decoder) => decoder.as_mut(),
         }
@@ -274,8 +283,8 @@ impl Decode for Decoder {
         self.dialect.get().response_id()
     }
 
-    fn event_number(&self, frame: Frame<'_>) -> Option<u64> {
-        self.dialect.get().event_number(frame)
+    fn event_position<'a>(&self, frame: Frame<'a>) -> Option<EventPosition<'a>> {
+        self.dialect.get().event_position(frame)
     }
 
     fn stored(&mut self, data: &[u8], sink: &mut dyn Sink) -> Result<bool, DecodeError> {

@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 pub(super) fn takes_format_beside_tools(endpoint: &Endpoint) -> bool {
     match endpoint.dialect {
         // <https://ai.google.dev/gemini-api/docs/structured-output#structured-outputs-with-tools>
-        Dialect::Gemini => is_third_generation(&endpoint.model),
+        Dialect::Gemini | Dialect::GeminiInteractions => is_third_generation(&endpoint.model),
         // <https://docs.cohere.com/reference/chat#request.body.response_format>
         Dialect::Cohere => false,
         // Ollama accepts the form, but then never calls a tool: <https://github.com/ollama/ollama/issues/8095>.
@@ -49,7 +49,7 @@ pub(super) fn formed(
     let grammar = match dialect {
         _ if is_openai && *strict => &OPENAI,
         Dialect::Anthropic => &ANTHROPIC,
-        Dialect::Gemini => &GEMINI,
+        Dialect::Gemini | Dialect::GeminiInteractions => &GEMINI,
         Dialect::Cohere => &COHERE,
         _ if is_openai => return loose(schema).map(|schema| (with(schema, false), None)),
         // Ollama builds a grammar from the keywords it knows, and ignores the others.

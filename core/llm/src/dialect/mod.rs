@@ -13,8 +13,10 @@ mod decode;
 mod decoder;
 mod encoding;
 mod error;
+mod event_position;
 mod form;
 mod gemini;
+mod gemini_interactions;
 mod halves;
 mod hop_ids;
 mod inline_thinking;
@@ -41,6 +43,7 @@ pub use ag_ui::{ClientVersion, RunInputError, read_run_input};
 pub use decode::{Decode, DecodeError, Sink};
 pub use decoder::Decoder;
 pub use error::{ApiError, ApiErrorKind};
+pub use event_position::EventPosition;
 pub use hop_ids::HopIds;
 pub use limit::AnswerLimit;
 pub use provider_compaction::without_compaction;
@@ -110,6 +113,7 @@ impl Dialect {
             Self::OpenAiResponses => &openai_responses::Encoder,
             Self::Anthropic => &anthropic::Encoder,
             Self::Gemini => &gemini::Encoder,
+            Self::GeminiInteractions => &gemini_interactions::Encoder,
             Self::Ollama => &ollama::Encoder,
             Self::Mistral => &mistral::Encoder,
             Self::Cohere => &cohere::Encoder,

@@ -22,7 +22,7 @@ impl Dialect {
                 count(usage.reasoning_tokens),
             ),
             // Reasoning is not included in the other tokens of the answer.
-            Self::Gemini => (0, 0),
+            Self::Gemini | Self::GeminiInteractions => (0, 0),
             // Reasoning is not sent back.
             _ => (0, count(usage.reasoning_tokens)),
         };

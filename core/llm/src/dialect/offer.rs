@@ -244,8 +244,11 @@ pub(super) fn stands_beside(
     if own.iter().flat_map(names).any(|name| name == tool.name) {
         return Err("the app's own field `tools` has one of that name");
     }
-    let stands_alone =
-        endpoint.dialect == Dialect::Gemini && !gemini::is_third_generation(&endpoint.model);
+    let is_gemini = matches!(
+        endpoint.dialect,
+        Dialect::Gemini | Dialect::GeminiInteractions
+    );
+    let stands_alone = is_gemini && !gemini::is_third_generation(&endpoint.model);
     if stands_alone && own.iter().any(gemini::is_built_in) {
         return Err(
             "before its third generation Gemini takes none beside those that it runs itself, and the app's own field \
@@ -259,9 +262,12 @@ fn is_told_of_users(endpoint: &Endpoint) -> bool {
     match endpoint.dialect {
         Dialect::OpenAiChat | Dialect::OpenAiResponses => endpoint.quirks.user != UserField::Never,
         Dialect::Anthropic => true,
-        Dialect::AgUi | Dialect::Gemini | Dialect::Ollama | Dialect::Mistral | Dialect::Cohere => {
-            false
-        }
+        Dialect::AgUi
+        | Dialect::Gemini
+        | Dialect::GeminiInteractions
+        | Dialect::Ollama
+        | Dialect::Mistral
+        | Dialect::Cohere => false,
     }
 }
 
@@ -274,7 +280,7 @@ fn rules(dialect: Dialect) -> Option<Rules> {
             plain_names: true,
             ..rules
         }),
-        Dialect::Gemini => Some(Rules {
+        Dialect::Gemini | Dialect::GeminiInteractions => Some(Rules {
             is_gemini: true,
             ..rules
         }),

@@ -1,3 +1,4 @@
+use super::event_position::EventPosition;
 use super::hop_ids::HopIds;
 use crate::event::{
     ContentPart, Context, Message, Metadata, ResumeEntry, ToolDefinition, ToolMessage,
@@ -38,8 +39,8 @@ pub enum StoredRequest<'a> {
     Stream {
         /// The provider's id of the answer.
         id: &'a str,
-        /// The number of the last event that was read.
-        after: u64,
+        /// The position of the last event that was read.
+        after: &'a EventPosition<'a>,
     },
     /// Send the answer as it is now.
     Read {

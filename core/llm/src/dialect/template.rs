@@ -13,7 +13,7 @@ mod text;
 use super::answer::whole;
 use super::error::StreamError;
 use super::lenient::{COUNT_LIMIT, Raw};
-use super::{Decode, DecodeError, Sink};
+use super::{Decode, DecodeError, EventPosition, Sink};
 use crate::event::TokenUsage;
 use crate::wire::Frame;
 use scan::Scan;
@@ -108,8 +108,8 @@ pub(super) trait FrameReader {
         None
     }
 
-    /// As [`Decode::event_number`].
-    fn event_number(&self, _frame: Frame<'_>) -> Option<u64> {
+    /// As [`Decode::event_position`].
+    fn event_position<'a>(&self, _frame: Frame<'a>) -> Option<EventPosition<'a>> {
         None
     }
 
@@ -222,8 +222,8 @@ impl<R: FrameReader> Decode for Templated<R> {
         self.reader.response_id()
     }
 
-    fn event_number(&self, frame: Frame<'_>) -> Option<u64> {
-        self.reader.event_number(frame)
+    fn event_position<'a>(&self, frame: Frame<'a>) -> Option<EventPosition<'a>> {
+        self.reader.event_position(frame)
     }
 
     fn stored(&mut self, data: &[u8], sink: &mut dyn Sink) -> Result<bool, DecodeError> {

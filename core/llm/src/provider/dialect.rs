@@ -17,6 +17,8 @@ pub enum Dialect {
     Anthropic,
     /// Google's Gemini, `streamGenerateContent`.
     Gemini,
+    /// Google's Gemini, the Interactions API.
+    GeminiInteractions,
     /// Ollama's own chat, which streams JSON lines.
     Ollama,
     /// Mistral's chat: streams like Chat Completions, with requests of its own.
@@ -27,12 +29,13 @@ pub enum Dialect {
 
 impl Dialect {
     /// All dialects.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::AgUi,
         Self::OpenAiChat,
         Self::OpenAiResponses,
         Self::Anthropic,
         Self::Gemini,
+        Self::GeminiInteractions,
         Self::Ollama,
         Self::Mistral,
         Self::Cohere,
@@ -47,6 +50,7 @@ impl Dialect {
             Self::OpenAiResponses => "openai-responses",
             Self::Anthropic => "anthropic",
             Self::Gemini => "gemini",
+            Self::GeminiInteractions => "gemini-interactions",
             Self::Ollama => "ollama",
             Self::Mistral => "mistral",
             Self::Cohere => "cohere",
@@ -57,6 +61,6 @@ impl Dialect {
     /// [`Resumption::Background`](crate::provider::Resumption::Background).
     #[must_use]
     pub fn has_background(self) -> bool {
-        self == Self::OpenAiResponses
+        matches!(self, Self::OpenAiResponses | Self::GeminiInteractions)
     }
 }

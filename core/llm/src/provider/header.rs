@@ -24,7 +24,7 @@ impl KeyHeader {
     pub const fn of(dialect: Dialect) -> Self {
         let (name, prefix) = match dialect {
             Dialect::Anthropic => ("x-api-key", ""),
-            Dialect::Gemini => ("x-goog-api-key", ""),
+            Dialect::Gemini | Dialect::GeminiInteractions => ("x-goog-api-key", ""),
             _ => ("authorization", "Bearer "),
         };
         Self {

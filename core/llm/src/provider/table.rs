@@ -251,12 +251,23 @@ pub(super) static PROVIDERS: &[Provider] = &[
         true,
         "generateContent",
         const {
-            &[api(
-                "generateContent",
-                Dialect::Gemini,
-                Some("https://generativelanguage.googleapis.com/v1beta"),
-                GEMINI,
-            )]
+            &[
+                api(
+                    "generateContent",
+                    Dialect::Gemini,
+                    Some("https://generativelanguage.googleapis.com/v1beta"),
+                    GEMINI,
+                ),
+                api(
+                    "interactions",
+                    Dialect::GeminiInteractions,
+                    Some("https://generativelanguage.googleapis.com/v1beta"),
+                    Capabilities {
+                        call_ids: true,
+                        ..GEMINI
+                    },
+                ),
+            ]
         },
     ),
     provider(

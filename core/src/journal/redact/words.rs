@@ -47,7 +47,7 @@ const WORDS: &str = "
     application/x-ndjson assistant at_start audio audio/mpeg audio/wav authentication auto background
     before_request before_tool blocks busy cancel cancelled cohere complete connection content contentFilter
     contextTooLong continue data denied derived details developer document end_only error fail file five-minutes
-    fixed function gemini go_on granted high host image image/gif image/jpeg image/png image/webp in_order
+    fixed function gemini gemini-interactions go_on granted high host image image/gif image/jpeg image/png image/webp in_order
     interrupt invalidRequest invalidResponse json json-first keep last-event-id length limit_reached limitReached
     low medium minimal mistral misuse native never none notFound ollama one-hour openai-chat openai-responses
     options outcome_unknown outputInvalid overloaded panicked pause_clocks permission prompt protobuf-first

@@ -108,6 +108,8 @@ impl Incomplete {
             | "max_tokens"
             | "max_output_tokens"
             | "model_length"
+            // An interaction of Gemini that the service stops after so many tokens of one request.
+            | "requires_continuation"
             | "model_context_window_exceeded" => Self::Length,
             "content_filter"
             | "safety"
@@ -125,6 +127,7 @@ impl Incomplete {
             // Anthropic's `pause_turn` and `compaction`, where the turn may not continue.
             "limit"
             | "incomplete"
+            | "budget_exceeded"
             | "max_tool_rounds"
             | "max_tool_calls"
             | "max_duration"

@@ -55,11 +55,9 @@ impl Turn {
     pub(in crate::run) fn background_request(&self) -> Option<HttpRequest> {
         let background = self.broken_stream()?.background()?;
         let id = background.id()?;
-        let request = if background.is_read_whole() {
-            StoredRequest::Read { id }
-        } else {
-            let after = background.last()?;
-            StoredRequest::Stream { id, after }
+        let request = match background.last() {
+            Some(after) if !background.is_read_whole() => StoredRequest::Stream { id, after },
+            _ => StoredRequest::Read { id },
         };
         let endpoint = self.endpoint();
         endpoint.dialect.encoder().encode_stored(&endpoint, request)

@@ -57,6 +57,7 @@ impl Answer {
             Dialect::OpenAiResponses => responses(self, &mut add),
             Dialect::Anthropic => anthropic(self, &mut add),
             Dialect::Gemini => gemini(self, &mut add),
+            Dialect::GeminiInteractions => interactions(self, &mut add),
             Dialect::Ollama => ollama(self, &mut add),
             Dialect::Cohere => cohere(self, &mut add),
             _ => ag_ui(self, &mut add),
@@ -236,6 +237,57 @@ fn gemini(answer: &Answer, add: &mut dyn FnMut(Value)) {
     }
     add(
         json!({"candidates": [{"index": 0, "finishReason": "STOP"}], "usageMetadata": {"promptTokenCount": 7, "candidatesTokenCount": 9}}),
+    );
+}
+
+fn interactions(answer: &Answer, add: &mut dyn FnMut(Value)) {
+    let mut number = 0;
+    let mut add = |kind: &str, mut event: Value| {
+        event["event_type"] = kind.into();
+        event["event_id"] = format!("e{number}").into();
+        number += 1;
+        add(event);
+    };
+    add(
+        "interaction.created",
+        json!({"interaction": {"id": "i", "model": "m", "status": "in_progress"}}),
+    );
+    let mut index = 0;
+    let mut step = |step: Value, deltas: Vec<Value>| {
+        add("step.start", json!({"index": index, "step": step}));
+        for delta in deltas {
+            add("step.delta", json!({"index": index, "delta": delta}));
+        }
+        add("step.stop", json!({ "index": index }));
+        index += 1;
+    };
+    let text = |piece: &String| json!({"type": "text", "text": raw(piece)});
+    if !answer.thought.is_empty() {
+        let summary = |piece| json!({"type": "thought_summary", "content": text(piece)});
+        step(
+            json!({"type": "thought"}),
+            answer.thought.iter().map(summary).collect(),
+        );
+    }
+    if !answer.text.is_empty() {
+        step(
+            json!({"type": "model_output"}),
+            answer.text.iter().map(text).collect(),
+        );
+    }
+    for call in &answer.calls {
+        let start =
+            json!({"type": "function_call", "id": call.id, "name": call.name, "arguments": {}});
+        let delta = |piece: &String| json!({"type": "arguments_delta", "arguments": raw(piece)});
+        step(start, call.arguments.iter().map(delta).collect());
+    }
+    let status = match answer.calls.is_empty() {
+        true => "completed",
+        false => "requires_action",
+    };
+    add(
+        "interaction.completed",
+        json!({"interaction": {"id": "i", "status": status, "usage": {"total_input_tokens": 7, "total_output_tokens": 9}}}),
     );
 }
 

@@ -65,10 +65,11 @@ fn answer(units: &[u16], cuts: &[prop::sample::Index]) -> Answer {
 }
 
 /// Where arguments are JSON within a text. Elsewhere they are a part of the frame's own.
-const WRITTEN: [Dialect; 6] = [
+const WRITTEN: [Dialect; 7] = [
     Dialect::OpenAiChat,
     Dialect::OpenAiResponses,
     Dialect::Anthropic,
+    Dialect::GeminiInteractions,
     Dialect::Mistral,
     Dialect::Cohere,
     Dialect::AgUi,

@@ -111,6 +111,10 @@ fn what_is_no_index_is_an_error() {
                 Dialect::Gemini,
                 r#"{"candidates":[{"index":I,"content":{"parts":[{"text":"x"}]}}]}"#,
             ),
+            (
+                Dialect::GeminiInteractions,
+                r#"{"event_type":"step.delta","index":I,"delta":{"type":"text","text":"x"}}"#,
+            ),
             (Dialect::Cohere, r#"{"type":"tool-call-end","index":I}"#),
         ] {
             let frame = frame.replace('I', index);

@@ -70,6 +70,13 @@ fn calls_that_come_all_at_once_are_counted_before_any_is_said() {
             ),
         ),
         (
+            Dialect::GeminiInteractions,
+            format!(
+                r#"{{"event_type":"interaction.completed","interaction":{{"status":"requires_action","steps":[{}]}}}}"#,
+                calls(r#"{"type":"function_call","name":"f","arguments":{}}"#)
+            ),
+        ),
+        (
             Dialect::Ollama,
             format!(
                 r#"{{"message":{{"tool_calls":[{}]}}}}"#,
@@ -187,6 +194,15 @@ fn a_long_call_may_come_all_at_once() {
                     "x".repeat(256 << 10)
                 ),
                 r#"{"candidates":[{"finishReason":"STOP"}]}"#.to_owned(),
+            ],
+        ),
+        (
+            Dialect::GeminiInteractions,
+            vec![
+                format!(
+                    r#"{{"event_type":"step.start","index":0,"step":{{"type":"function_call","id":"one","name":"f","arguments":{arguments}}}}}"#
+                ),
+                r#"{"event_type":"interaction.completed","interaction":{"status":"requires_action"}}"#.to_owned(),
             ],
         ),
         (

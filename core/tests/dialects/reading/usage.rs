@@ -10,7 +10,9 @@ fn what_a_stream_cost_counts_though_it_was_cut_or_failed() {
     let anthropic =
         r#"{"type":"message_start","message":{"model":"m","usage":{"input_tokens":7}}}"#;
     let gemini = r#"{"candidates":[{"content":{"parts":[{"text":"a"}]}}],"usageMetadata":{"promptTokenCount":7}}"#;
+    let interactions = r#"{"event_type":"step.stop","index":0,"usage":{"total_input_tokens":7}}"#;
     for (dialect, frame) in [
+        (Dialect::GeminiInteractions, interactions),
         (Dialect::OpenAiChat, chat),
         (Dialect::Mistral, chat),
         (Dialect::Anthropic, anthropic),

@@ -95,7 +95,7 @@ fn turns(contents: &[At<'_>], breaches: &mut Breaches) {
 }
 
 /// The service knows every field, and refuses others.
-fn known(at: &At<'_>, fields: &[&str], breaches: &mut Breaches) {
+pub(super) fn known(at: &At<'_>, fields: &[&str], breaches: &mut Breaches) {
     let names = at.value.as_object().into_iter().flatten();
     for (name, _) in names.filter(|(name, _)| !fields.contains(&name.as_str())) {
         breaches.add(&at.get(name), "is not a field");
@@ -162,7 +162,7 @@ fn part(part: &At<'_>, role: &str, breaches: &mut Breaches) {
     }
 }
 
-fn name(at: &At<'_>, breaches: &mut Breaches) {
+pub(super) fn name(at: &At<'_>, breaches: &mut Breaches) {
     let text = at.text();
     let begins = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
     let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"_.:-".contains(&byte);
@@ -192,7 +192,7 @@ fn responses(content: &At<'_>, parts: &[At<'_>], open: &[At<'_>], breaches: &mut
     breaches.unless(pairs, content, "answers the calls of the content before");
 }
 
-fn is_third(model: &str) -> bool {
+pub(super) fn is_third(model: &str) -> bool {
     let model = model.rsplit('/').next().unwrap_or_default();
     model.starts_with("gemini-3")
 }

@@ -22,6 +22,7 @@ mod calls;
 mod chat;
 mod cohere;
 mod gemini;
+mod interactions;
 mod mistral;
 mod ollama;
 mod responses;
@@ -145,6 +146,7 @@ impl<'a> Rules<'a> {
             Dialect::OpenAiResponses => responses::check(body, self.provider, breaches),
             Dialect::Anthropic => anthropic::check(body, breaches),
             Dialect::Gemini => gemini::check(body, self.model, breaches),
+            Dialect::GeminiInteractions => interactions::check(body, breaches),
             Dialect::Ollama => ollama::check(body, breaches),
             Dialect::Mistral => mistral::check(body, breaches),
             Dialect::Cohere => cohere::check(body, breaches),
@@ -176,6 +178,7 @@ impl<'a> Rules<'a> {
             Dialect::OpenAiResponses => "/responses",
             Dialect::Anthropic => "/messages",
             Dialect::Gemini => ":streamGenerateContent?alt=sse",
+            Dialect::GeminiInteractions => "/interactions",
             Dialect::Ollama => "/api/chat",
             Dialect::Cohere => "/chat",
         };
@@ -184,6 +187,10 @@ impl<'a> Rules<'a> {
         if self.dialect == Dialect::Anthropic {
             let version = header("anthropic-version").is_some();
             breaches.unless(version, body, "the header anthropic-version is there");
+        }
+        if self.dialect == Dialect::GeminiInteractions {
+            let revision = header("api-revision").is_some();
+            breaches.unless(revision, body, "the header api-revision is there");
         }
     }
 }

@@ -12,12 +12,13 @@ mod ag_ui;
 mod anthropic;
 mod cohere;
 mod gemini;
+mod gemini_interactions;
 mod mistral;
 mod ollama;
 mod open_ai_chat;
 mod open_ai_responses;
 #[cfg(feature = "server")]
-pub(crate) mod stored_response;
+pub(crate) mod stored;
 
 use serde_json::Value;
 
@@ -37,6 +38,8 @@ pub enum Dialect {
     Cohere,
     /// Google's Gemini: `POST {url}/models/{model}:streamGenerateContent?alt=sse`.
     Gemini,
+    /// Google's Gemini, the Interactions API: `POST {url}/interactions`.
+    GeminiInteractions,
     /// Ollama's own chat: `POST {url}/api/chat`.
     Ollama,
     /// Anthropic's Messages: `POST {url}/messages`.
@@ -47,12 +50,13 @@ pub enum Dialect {
 
 impl Dialect {
     /// All of them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::OpenAiChat,
         Self::OpenAiResponses,
         Self::Mistral,
         Self::Cohere,
         Self::Gemini,
+        Self::GeminiInteractions,
         Self::Ollama,
         Self::Anthropic,
         Self::AgUi,
@@ -67,6 +71,7 @@ impl Dialect {
             Self::Mistral => "mistral",
             Self::Cohere => "cohere",
             Self::Gemini => "gemini",
+            Self::GeminiInteractions => "gemini-interactions",
             Self::Ollama => "ollama",
             Self::Anthropic => "anthropic",
             Self::AgUi => "ag-ui",
@@ -86,7 +91,7 @@ impl Dialect {
             Self::OpenAiResponses => "/v1",
             Self::Mistral => "/mistral/v1",
             Self::Cohere => "/v2",
-            Self::Gemini => "/v1beta",
+            Self::Gemini | Self::GeminiInteractions => "/v1beta",
             Self::Ollama => "",
             Self::Anthropic => "/v1",
             Self::AgUi => "/ag-ui",
@@ -112,6 +117,7 @@ impl Dialect {
             Self::Mistral => &mistral::Mistral,
             Self::Cohere => &cohere::Cohere,
             Self::Gemini => &gemini::Gemini,
+            Self::GeminiInteractions => &gemini_interactions::GeminiInteractions,
             Self::Ollama => &ollama::Ollama,
             Self::Anthropic => &anthropic::Anthropic,
             Self::AgUi => &ag_ui::AgUi,

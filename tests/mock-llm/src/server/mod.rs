@@ -336,7 +336,7 @@ impl Server {
             }
             Content::Error(message) => turn.error(hop, wire, message),
             Content::Steps(steps) if background::is_wanted(dialect, &request.body) => {
-                self.stored.begin(turn, hop, steps, setting, &pace)
+                self.stored.begin(turn, dialect, hop, steps, setting, &pace)
             }
             Content::Steps(steps) => turn.play(hop, steps, dialect, &setting, &pace, &self.stored),
         }

@@ -177,6 +177,24 @@ fn rows() -> Vec<Row> {
             whole: Vec::new(),
         },
         Row {
+            dialect: Dialect::GeminiInteractions,
+            path: "/interactions",
+            content_type: SSE,
+            question: steps(&[]),
+            unanswered: (
+                steps(&[json!({"type": "function_call", "id": "a", "name": "f", "arguments": {}})]),
+                "/input/1/id",
+            ),
+            error: json!({"error": {"code": "too_many_requests", "message": "No"}}),
+            whole: vec![
+                ("/status", "requires_action".into()),
+                ("/steps/0/summary/0/text", "Hm".into()),
+                ("/steps/1/content/0/text", "Hi".into()),
+                ("/steps/2/arguments", json!({"x": 1})),
+                ("/usage/total_output_tokens", 4.into()),
+            ],
+        },
+        Row {
             dialect: Dialect::Ollama,
             path: "/api/chat",
             content_type: "application/x-ndjson",
@@ -211,6 +229,13 @@ fn rows() -> Vec<Row> {
             whole: Vec::new(),
         },
     ]
+}
+
+fn steps(more: &[Value]) -> Value {
+    let content = json!([{"type": "text", "text": "Hello"}]);
+    let mut input = vec![json!({"type": "user_input", "content": content})];
+    input.extend_from_slice(more);
+    json!({"model": "gemini-x", "stream": true, "input": input})
 }
 
 #[tokio::test]
@@ -373,6 +398,9 @@ async fn a_script_that_repeats_counts_answers_by_the_results() {
             }
             Dialect::Anthropic => {
                 json!({"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a"}]})
+            }
+            Dialect::GeminiInteractions => {
+                json!({"type": "function_result", "call_id": "a", "result": "1"})
             }
             Dialect::Gemini => {
                 json!({"role": "user", "parts": [{"functionResponse": {"name": "f", "response": {}}}]})

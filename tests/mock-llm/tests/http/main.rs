@@ -8,6 +8,7 @@ mod background;
 mod client;
 mod dialects;
 mod failures;
+mod interactions;
 mod program;
 mod requests;
 mod scenes;

@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 /// The value that Gemini accepts instead of a signature, for calls of another model or of the app.
 ///
 /// Source: <https://ai.google.dev/gemini-api/docs/thought-signatures>, "FAQs".
-const NO_SIGNATURE: &str = "skip_thought_signature_validator";
+pub(in super::super) const NO_SIGNATURE: &str = "skip_thought_signature_validator";
 
 /// Returns the text before the conversation: the app's instructions, wherever they are, since a content is either the
 /// user's or the model's.

@@ -33,6 +33,7 @@ mod partial;
 mod parts;
 mod seal;
 
+pub(super) use contents::NO_SIGNATURE;
 pub(super) use decode::Decoder;
 pub(super) use encode::Encoder;
-pub(super) use model::{is_built_in, is_third_generation};
+pub(super) use model::{is_built_in, is_third_generation, thinking_level};

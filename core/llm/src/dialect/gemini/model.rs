@@ -37,6 +37,10 @@ pub(in super::super) fn is_third_generation(model: &str) -> bool {
 
 /// Returns whether an entry of a request's `tools` has a tool that Gemini runs itself.
 pub(in super::super) fn is_built_in(tool: &Value) -> bool {
+    // The Interactions API names the kind; the older one has a field for each.
+    if let Some(kind) = tool.get("type").and_then(Value::as_str) {
+        return kind != "function";
+    }
     let kinds = tool.as_object().into_iter().flat_map(Map::keys);
     kinds.into_iter().any(|kind| kind != "functionDeclarations")
 }
@@ -53,17 +57,7 @@ pub(super) fn thinking(model: &str, effort: ReasoningEffort) -> Value {
     let is_pro = model.contains("-pro");
     let mut config = json!({"includeThoughts": effort != ReasoningEffort::Off});
     if is_third_generation(model) {
-        config["thinkingLevel"] = match effort {
-            // Pro models cannot do with less.
-            ReasoningEffort::Off if is_pro => "low",
-            ReasoningEffort::Off => "minimal",
-            ReasoningEffort::Low => "low",
-            // The first of these models knows two levels.
-            ReasoningEffort::Medium if model.contains("gemini-3-pro") => "high",
-            ReasoningEffort::Medium => "medium",
-            ReasoningEffort::High => "high",
-        }
-        .into();
+        config["thinkingLevel"] = thinking_level(model, effort).into();
     } else {
         config["thinkingBudget"] = match effort {
             ReasoningEffort::Off if is_pro => 128,
@@ -75,6 +69,20 @@ pub(super) fn thinking(model: &str, effort: ReasoningEffort) -> Value {
         .into();
     }
     config
+}
+
+/// Returns the level of thinking, as models of the third generation take it.
+pub(in super::super) fn thinking_level(model: &str, effort: ReasoningEffort) -> &'static str {
+    match effort {
+        // Pro models cannot do with less.
+        ReasoningEffort::Off if model.contains("-pro") => "low",
+        ReasoningEffort::Off => "minimal",
+        ReasoningEffort::Low => "low",
+        // The first of these models knows two levels.
+        ReasoningEffort::Medium if model.contains("gemini-3-pro") => "high",
+        ReasoningEffort::Medium => "medium",
+        ReasoningEffort::High => "high",
+    }
 }
 
 #[cfg(test)]

@@ -209,7 +209,7 @@ impl<'a> Rules<'a> {
                 ends_with_input: true,
                 ..free
             },
-            Dialect::Gemini => Self {
+            Dialect::Gemini | Dialect::GeminiInteractions => Self {
                 tool_names: ToolNames {
                     charset: Charset::Dotted,
                     ..WORDS

@@ -39,7 +39,9 @@ impl Dialect {
         }
         match self {
             // Reasoning is not included in the other tokens of the answer.
-            Self::Gemini => output = output.saturating_add(count(usage.reasoning_tokens)),
+            Self::Gemini | Self::GeminiInteractions => {
+                output = output.saturating_add(count(usage.reasoning_tokens));
+            }
             // Cohere bills fewer tokens than it counts.
             Self::Cohere => {
                 let billed = |name: &str| usage.extra.get(name)?.as_u64();
@@ -77,7 +79,7 @@ impl Dialect {
     #[must_use]
     pub fn answer_tokens(self, usage: &TokenUsage) -> Option<u64> {
         let reasoning = match self {
-            Self::Gemini => usage.reasoning_tokens.unwrap_or(0),
+            Self::Gemini | Self::GeminiInteractions => usage.reasoning_tokens.unwrap_or(0),
             _ => 0,
         };
         Some(usage.output_tokens?.saturating_add(reasoning))

@@ -8,14 +8,17 @@ use bytes::Bytes;
 use serde_json::Value;
 use tokio::sync::watch;
 
-use crate::dialect::stored_response::{self, Noted};
-use crate::dialect::{Dialect, Refusal};
+use crate::dialect::Refusal;
+use crate::dialect::stored::{self, Noted, Refused, StoredForm};
 use crate::server::background::Readability;
 use crate::server::body::Segment;
 use crate::{Hop, RecordedRequest};
 
 /// An answer that is made whether or not a client reads it.
 pub(super) struct Answer {
+    pub(super) form: &'static dyn StoredForm,
+    /// The request's body.
+    request: Value,
     pub(super) progress: watch::Sender<Progress>,
     pub(super) readability: Readability,
     /// The size of the chunks of its bodies, if the script has set one.
@@ -23,7 +26,7 @@ pub(super) struct Answer {
     /// Whether it was asked for as a stream.
     pub(super) is_streamed: bool,
     /// The key of the request that began it.
-    pub(super) authorization: Option<String>,
+    pub(super) key: Option<String>,
 }
 
 /// The answer so far.
@@ -32,9 +35,9 @@ pub(super) struct Progress {
     pub(super) events: Vec<Event>,
     /// Whether no event follows.
     pub(super) is_over: bool,
-    /// The response object of the first event that has one, and of the last.
+    /// The answer in the first event that has it, and in the last.
     begun: Value,
-    response: Value,
+    answer: Value,
     /// The number of bodies that have streamed the answer.
     bodies: usize,
     /// The number of reads as a whole that found it in progress.
@@ -59,9 +62,16 @@ pub(super) enum BodyEnd {
 
 impl Answer {
     /// Begins the answer: all that comes before the script's first pause is there when this returns.
-    pub(super) fn begin(segments: Vec<Segment>, hop: &Hop, request: &RecordedRequest) -> Arc<Self> {
-        let is_streamed = Dialect::OpenAiResponses.wire().streams(&request.body);
+    pub(super) fn begin(
+        form: &'static dyn StoredForm,
+        segments: Vec<Segment>,
+        hop: &Hop,
+        request: &RecordedRequest,
+    ) -> Arc<Self> {
+        let is_streamed = form.dialect().wire().streams(&request.body);
         let answer = Arc::new(Self {
+            form,
+            request: request.body.clone(),
             progress: watch::Sender::new(Progress {
                 bodies: usize::from(is_streamed),
                 ..Progress::default()
@@ -69,7 +79,7 @@ impl Answer {
             readability: hop.background,
             chunks_of: hop.chunks_of,
             is_streamed,
-            authorization: request.header("authorization").map(str::to_owned),
+            key: request.header(form.key_header()).map(str::to_owned),
         });
         let mut segments = segments.into_iter();
         if let Some(mut pause) = answer.proceed(&mut segments) {
@@ -97,7 +107,7 @@ impl Answer {
             }
             for segment in segments.by_ref() {
                 match segment {
-                    Segment::Bytes(bytes) => progress.add(bytes),
+                    Segment::Bytes(bytes) => progress.add(self.form, bytes),
                     Segment::Cut => progress.end_body(BodyEnd::Cut),
                     Segment::End => progress.end_body(BodyEnd::Complete),
                     Segment::Stall => return,
@@ -131,24 +141,24 @@ impl Answer {
 
     /// Returns the answer as it is, and counts the read.
     pub(super) fn read(&self) -> Value {
-        let mut response = Value::Null;
+        let mut answer = Value::Null;
         self.progress.send_if_modified(|progress| {
-            response = self.shown(progress);
+            answer = self.shown(progress);
             progress.reads += 1;
             false
         });
-        response
+        self.form.shown(answer, &self.request)
     }
 
     /// The answer, as a read of it as a whole finds it.
     fn shown(&self, progress: &Progress) -> Value {
-        let is_cancelled = progress.response["status"] == "cancelled";
+        let is_cancelled = progress.answer["status"] == "cancelled";
         if is_cancelled || progress.reads >= self.readability.reads {
-            return progress.response.clone();
+            return progress.answer.clone();
         }
-        let mut response = progress.begun.clone();
-        response["status"] = "in_progress".into();
-        response
+        let mut answer = progress.begun.clone();
+        answer["status"] = "in_progress".into();
+        answer
     }
 
     /// Cancels the answer, and returns it. That it is cancelled already is no error.
@@ -161,13 +171,11 @@ impl Answer {
             let shown = self.shown(progress);
             if shown["status"] == "cancelled" {
                 result = Ok(shown);
-            } else if stored_response::is_final(&shown) {
+            } else if stored::is_final(&shown) {
                 let status = shown["status"].as_str().unwrap_or_default();
-                let article = if status == "incomplete" { "an" } else { "a" };
-                let text = format!("Cannot cancel {article} {status} response.");
-                result = Err(Refusal::new(400, text));
+                result = Err(self.form.refusal(Refused::Ended(status)));
             } else {
-                result = Ok(progress.cancel());
+                result = Ok(progress.cancel(self.form));
             }
         });
         result
@@ -175,13 +183,13 @@ impl Answer {
 }
 
 impl Progress {
-    fn add(&mut self, bytes: Bytes) {
-        let Noted { number, response } = stored_response::read(&bytes);
-        if let Some(response) = response {
+    fn add(&mut self, form: &dyn StoredForm, bytes: Bytes) {
+        let Noted { number, answer } = form.read(&bytes);
+        if let Some(answer) = answer {
             if self.begun.is_null() {
-                self.begun = response.clone();
+                self.begun = answer.clone();
             }
-            self.response = response;
+            self.answer = answer;
         }
         self.events.push(Event {
             number,
@@ -197,16 +205,16 @@ impl Progress {
         }
     }
 
-    fn cancel(&mut self) -> Value {
-        let response = stored_response::cancelled(&self.begun);
+    fn cancel(&mut self, form: &dyn StoredForm) -> Value {
+        let answer = form.cancelled(&self.begun);
         if !self.is_over {
             let last = self.events.iter().rev().find_map(|event| event.number);
             let number = last.map_or(0, |last| last + 1);
-            let event = stored_response::cancelled_event(&response, number);
-            self.add(event.into());
+            let event = form.cancelled_event(&answer, number);
+            self.add(form, event.into());
             self.is_over = true;
         }
-        self.response = response.clone();
-        response
+        self.answer = answer.clone();
+        answer
     }
 }

@@ -1,7 +1,4 @@
-//! Answers that the server stores, and the requests about them: OpenAI's Responses alone have such.
-//!
-//! Source: <https://platform.openai.com/docs/guides/background> and the reference of
-//! <https://platform.openai.com/docs/api-reference/responses>. The texts of the refusals are OpenAI's.
+//! Answers that the server stores, and the requests about them, in the dialects that have such.
 
 mod answer;
 mod query;
@@ -18,7 +15,8 @@ use bytes::Bytes;
 use serde_json::Value;
 
 use crate::Hop;
-use crate::dialect::{Dialect, Refusal, stored_response};
+use crate::dialect::stored::{self, Refused, StoredForm};
+use crate::dialect::{Dialect, Refusal};
 use crate::server::body::Segment;
 use crate::server::hop::Step;
 use crate::server::plan::{self, Pace};
@@ -27,20 +25,17 @@ use crate::writer::{Setting, Writer};
 use answer::Answer;
 use query::Query;
 
-/// The beginning of the paths of stored answers.
-const PATHS: &str = "/v1/responses/";
-
 /// The most answers that are stored: the newest. A demo may run for days.
 const MAX_STORED: usize = 1_000;
 
 /// Returns whether a request on this path is about a stored answer.
 pub(crate) fn is_about_stored(path: &str) -> bool {
-    path.starts_with(PATHS)
+    stored::of_path(path).is_some()
 }
 
 /// Returns whether a request asks for an answer in the background.
 pub(crate) fn is_wanted(dialect: Dialect, body: &Value) -> bool {
-    dialect == Dialect::OpenAiResponses && body["background"] == true
+    stored::of(dialect).is_some() && body["background"] == true
 }
 
 /// The answers that can be asked for by their ids.
@@ -60,17 +55,17 @@ struct Kept {
 enum Stored {
     InBackground(Arc<Answer>),
     /// An answer that was made while the client waited: its last event, or the body.
-    Complete(Bytes),
+    Complete(&'static dyn StoredForm, Bytes),
 }
 
 impl Stored {
     /// Returns whether the answer can be found: one that a client waits for is stored when it is finished.
     fn is_there(&self) -> bool {
-        let Self::Complete(last) = self else {
+        let Self::Complete(form, last) = self else {
             return true;
         };
-        let response = stored_response::read(last).response;
-        response.is_some_and(|response| stored_response::is_final(&response))
+        let answer = form.read(last).answer;
+        answer.is_some_and(|answer| stored::is_final(&answer))
     }
 }
 
@@ -95,12 +90,13 @@ impl StoredAnswers {
 
     /// Stores an answer that was planned whole, unless the request says otherwise.
     pub(crate) fn keep_complete(&self, dialect: Dialect, setting: &Setting, segments: &[Segment]) {
-        if dialect != Dialect::OpenAiResponses || setting.request["store"] == false {
+        let Some(form) = stored::of(dialect).filter(|_| setting.request["store"] != false) else {
             return;
-        }
-        if let Some(Segment::Bytes(last)) = segments.last() {
-            let id = format!("resp_{}", setting.position);
-            self.kept().add(id, Stored::Complete(last.clone()));
+        };
+        let has_answer = |segment: &&Segment| matches!(segment, Segment::Bytes(bytes) if form.read(bytes).answer.is_some());
+        if let Some(Segment::Bytes(last)) = segments.iter().rev().find(has_answer) {
+            let id = form.id(setting.position, None);
+            self.kept().add(id, Stored::Complete(form, last.clone()));
         }
     }
 
@@ -108,19 +104,23 @@ impl StoredAnswers {
     pub(crate) fn begin(
         &self,
         turn: Turn,
+        dialect: Dialect,
         hop: &Hop,
         steps: &[Step],
         setting: Setting,
         pace: &Pace,
     ) -> Response {
+        let Some(form) = stored::of(dialect) else {
+            return turn.refuse(&Refusal::new(400, "The provider makes no such answers."));
+        };
         let mut kept = self.kept();
         // Unique on the server, and the same on every run of the script.
-        let id = format!("resp_{}_{}", setting.position, kept.in_background);
+        let id = form.id(setting.position, Some(kept.in_background));
         kept.in_background += 1;
         let setting = setting.response_id(&*id);
-        let writer = Writer::new(Dialect::OpenAiResponses, &setting);
+        let writer = Writer::new(dialect, &setting);
         let segments = plan::background(hop, steps, &setting, pace, writer);
-        let answer = Answer::begin(segments, hop, &turn.request);
+        let answer = Answer::begin(form, segments, hop, &turn.request);
         kept.add(id, Stored::InBackground(Arc::clone(&answer)));
         drop(kept);
         if answer.is_streamed {
@@ -134,11 +134,11 @@ impl StoredAnswers {
     pub(crate) fn answer(&self, turn: Turn) -> Response {
         match self.find(&turn) {
             Err(refusal) => turn.refuse(&refusal),
-            Ok((Stored::Complete(_), true)) => {
-                turn.refuse(&Refusal::new(400, "Cannot cancel a synchronous response."))
+            Ok((Stored::Complete(form, _), true)) => {
+                turn.refuse(&form.refusal(Refused::Synchronous))
             }
             Ok((Stored::InBackground(answer), true)) => match answer.cancel() {
-                Ok(response) => turn.whole(json_response(200, &response)),
+                Ok(answer) => turn.whole(json_response(200, &answer)),
                 // The answer may have ended while the request was on its way.
                 Err(refusal) => turn.decline(&refusal),
             },
@@ -149,7 +149,10 @@ impl StoredAnswers {
     /// Returns the answer that a request is about, and whether it should be cancelled.
     fn find(&self, turn: &Turn) -> Result<(Stored, bool), Refusal> {
         let (method, path) = (turn.request.method.as_str(), turn.request.path.as_str());
-        let below = path.strip_prefix(PATHS).unwrap_or_default();
+        let Some(form) = stored::of_path(path) else {
+            return Err(Refusal::unknown_url(method, path));
+        };
+        let below = path.strip_prefix(form.paths()).unwrap_or_default();
         let (id, cancels) = match below.strip_suffix("/cancel") {
             Some(id) => (id, true),
             None => (below, false),
@@ -163,18 +166,12 @@ impl StoredAnswers {
         }
         let stored = self.kept().answers.get(id).cloned();
         let Some(stored) = stored.filter(Stored::is_there) else {
-            return Err(Refusal::new(
-                404,
-                format!("Response with id '{id}' not found."),
-            ));
+            return Err(form.refusal(Refused::Unknown(id)));
         };
         if let Stored::InBackground(answer) = &stored
-            && answer.authorization.as_deref() != turn.request.header("authorization")
+            && answer.key.as_deref() != turn.request.header(form.key_header())
         {
-            return Err(Refusal {
-                code: Some("invalid_api_key"),
-                ..Refusal::new(401, "Incorrect API key provided: not that of the answer.")
-            });
+            return Err(form.refusal(Refused::WrongKey));
         }
         Ok((stored, cancels))
     }
@@ -182,39 +179,33 @@ impl StoredAnswers {
 
 /// Sends a stored answer: its events, or the answer as it is.
 fn read(turn: Turn, stored: &Stored) -> Response {
-    let query = match Query::parse(&turn.request.query) {
+    let form = match stored {
+        Stored::Complete(form, _) => *form,
+        Stored::InBackground(answer) => answer.form,
+    };
+    let query = match Query::parse(&turn.request.query, form) {
         Ok(query) => query,
         Err(refusal) => return turn.refuse(&refusal),
     };
     match stored {
-        Stored::Complete(_) if query.stream => turn.refuse(&not_created_with("background")),
-        Stored::Complete(last) => {
-            let response = stored_response::read(last).response.unwrap_or_default();
-            turn.whole(json_response(200, &response))
+        Stored::Complete(..) if query.stream => {
+            turn.refuse(&form.refusal(Refused::NotCreatedWith("background")))
+        }
+        Stored::Complete(_, last) => {
+            let answer = form.read(last).answer.unwrap_or_default();
+            turn.whole(json_response(200, &answer))
         }
         Stored::InBackground(answer) if !query.stream => {
-            let response = answer.read();
-            turn.whole(json_response(200, &response))
+            let answer = answer.read();
+            turn.whole(json_response(200, &answer))
         }
         Stored::InBackground(answer) if !answer.is_streamed => {
-            turn.refuse(&not_created_with("stream"))
+            turn.refuse(&form.refusal(Refused::NotCreatedWith("stream")))
         }
-        Stored::InBackground(answer) if !answer.opens_body() => turn.decline(&Refusal::new(
-            400,
-            "This response can no longer be streamed because it is more than 5 minutes old",
-        )),
-        Stored::InBackground(answer) => {
-            stream(turn, answer, &Hop::new(), query.starting_after, None)
+        Stored::InBackground(answer) if !answer.opens_body() => {
+            turn.decline(&form.refusal(Refused::TooOld))
         }
-    }
-}
-
-fn not_created_with(field: &str) -> Refusal {
-    let text =
-        format!("This response cannot be streamed because it was not created with {field}=true.");
-    Refusal {
-        param: Some("stream".to_owned()),
-        ..Refusal::new(400, text)
+        Stored::InBackground(answer) => stream(turn, answer, &Hop::new(), query.after, None),
     }
 }
 
@@ -226,7 +217,7 @@ fn stream(
     after: Option<u64>,
     cut_at: Option<usize>,
 ) -> Response {
-    let kind = Dialect::OpenAiResponses.wire().stream_type();
+    let kind = answer.form.dialect().wire().stream_type();
     let body = reader::body(answer, after, cut_at, turn.connection, turn.receipt);
     with_head(Response::new(body), head, kind, true)
 }

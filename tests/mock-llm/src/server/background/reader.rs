@@ -110,13 +110,16 @@ impl Reader {
     /// Queues an event, and the end of the body if it comes with it.
     fn send(&mut self, event: Event) {
         let Event {
-            mut bytes, then, ..
+            number,
+            mut bytes,
+            then,
         } = event;
         let mut end = then.map(|end| match end {
             BodyEnd::Cut => Segment::Cut,
             BodyEnd::Complete => Segment::End,
         });
-        if count_down(&mut self.events_left, 1) {
+        // The mark at the end of a body is no event.
+        if number.is_some() && count_down(&mut self.events_left, 1) {
             end = Some(Segment::Cut);
         }
         if let Some(left) = self.bytes_left

@@ -29,7 +29,7 @@ impl Readability {
     }
 }
 
-/// An answer that the model makes in the background, for a request to OpenAI's Responses with `background: true`.
+/// An answer that the model makes in the background, for a request to OpenAI's Responses or to Gemini's Interactions with `background: true`.
 impl Hop {
     /// Cuts each body after this number of events: the first body, and those that continue it. The last event counts too.
     ///

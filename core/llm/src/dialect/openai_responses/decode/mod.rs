@@ -4,7 +4,7 @@ mod whole;
 use super::super::answer::{AnswerWriter, NO_STOP_REASON, is_zero, no_answer};
 use super::super::error::StreamError;
 use super::super::template::{Fit, FrameReader, Templates};
-use super::super::{DecodeError, HopIds, Sink};
+use super::super::{DecodeError, EventPosition, HopIds, Sink};
 use super::event::{DeltaKind, Failure, Outcome, StreamEvent, Thought};
 use super::item::{ItemContent, WireItem};
 use super::items::{Items, State};
@@ -367,8 +367,8 @@ impl FrameReader for Decoder {
         self.answer.response_id.as_deref()
     }
 
-    fn event_number(&self, frame: Frame<'_>) -> Option<u64> {
-        stored::number(frame.data)
+    fn event_position<'a>(&self, frame: Frame<'a>) -> Option<EventPosition<'a>> {
+        stored::number(frame.data).map(EventPosition::Number)
     }
 
     fn stored(&mut self, data: &[u8], sink: &mut dyn Sink) -> Result<bool, DecodeError> {

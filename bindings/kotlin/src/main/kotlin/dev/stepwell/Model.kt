@@ -100,8 +100,10 @@ public class Model @JvmOverloads constructor(
             name: String,
             apiKey: String? = null,
             baseUrl: String? = null,
+            api: String? = null,
             headers: Map<String, String> = emptyMap(),
-        ): Model = Model("gemini", name, apiKey, baseUrl, null, headers)
+            background: Boolean = false,
+        ): Model = Model("gemini", name, apiKey, baseUrl, api, headers, background = background)
 
         /** One of Mistral's models. */
         @JvmStatic
