@@ -103,6 +103,7 @@ pub(crate) fn encode(
         state: &Value::Null,
         settings,
         resume: &[],
+        compact_above: None,
         now: stepwell_core::Timestamp(0),
     })
 }
