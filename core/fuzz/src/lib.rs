@@ -6,7 +6,8 @@ use stepwell_core::event::protobuf;
 use stepwell_core::pipeline::{Pipeline, StreamEnd, StreamError};
 use stepwell_core::transcript::Transcript;
 use stepwell_core::wire::{
-    EventStreamFramer, Frame, FrameLimits, Framer, JsonLinesFramer, LengthPrefixedFramer, SseFramer, WireError,
+    EventStreamFramer, Frame, FrameLimits, Framer, JsonLinesFramer, LengthPrefixedFramer,
+    SseFramer, WireError,
 };
 
 /// Small, so that the caps are met.

@@ -43,13 +43,14 @@ proptest! {
     }
 }
 
-const DIALECTS: [Dialect; 8] = [
+const DIALECTS: [Dialect; 9] = [
     Dialect::OpenAiChat,
     Dialect::OpenAiResponses,
     Dialect::Anthropic,
     Dialect::Gemini,
     Dialect::Ollama,
     Dialect::Cohere,
+    Dialect::BedrockConverse,
     Dialect::Mistral,
     Dialect::AgUi,
 ];

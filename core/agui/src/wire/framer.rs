@@ -1,4 +1,6 @@
-use super::{EventStreamFramer, Frame, JsonLinesFramer, LengthPrefixedFramer, SseFramer, WireError};
+use super::{
+    EventStreamFramer, Frame, JsonLinesFramer, LengthPrefixedFramer, SseFramer, WireError,
+};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 

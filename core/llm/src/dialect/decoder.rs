@@ -3,7 +3,9 @@ use super::halves::{self, Halves, Joining};
 use super::hop_ids::HopIds;
 use super::mend::mend;
 use super::template::Templated;
-use super::{ag_ui, anthropic, cohere, gemini, ollama, openai_chat, openai_responses};
+use super::{
+    ag_ui, anthropic, bedrock_converse, cohere, gemini, ollama, openai_chat, openai_responses,
+};
 use crate::event::TokenUsage;
 #[cfg(feature = "protobuf")]
 use crate::event::protobuf;
@@ -74,6 +76,7 @@ enum DialectDecoder {
     Gemini(Box<Templated<gemini::Decoder>>),
     Ollama(Box<Templated<ollama::Decoder>>),
     Cohere(Box<Templated<cohere::Decoder>>),
+    BedrockConverse(Box<Templated<bedrock_converse::Decoder>>),
 }
 
 impl DialectDecoder {
@@ -93,6 +96,9 @@ impl DialectDecoder {
             Dialect::Gemini => Self::Gemini(Box::new(Templated::new(gemini::Decoder::new(ids)))),
             Dialect::Ollama => Self::Ollama(Box::new(Templated::new(ollama::Decoder::new(ids)))),
             Dialect::Cohere => Self::Cohere(Box::new(Templated::new(cohere::Decoder::new(ids)))),
+            Dialect::BedrockConverse => Self::BedrockConverse(Box::new(Templated::new(
+                bedrock_converse::Decoder::new(ids),
+            ))),
         }
     }
 
@@ -106,6 +112,7 @@ impl DialectDecoder {
             Self::Gemini(decoder) => decoder.as_ref(),
             Self::Ollama(decoder) => decoder.as_ref(),
             Self::Cohere(decoder) => decoder.as_ref(),
+            Self::BedrockConverse(decoder) => decoder.as_ref(),
         }
     }
 
@@ -119,6 +126,7 @@ impl DialectDecoder {
             Self::Gemini(decoder) => decoder.as_mut(),
             Self::Ollama(decoder) => decoder.as_mut(),
             Self::Cohere(decoder) => decoder.as_mut(),
+            Self::BedrockConverse(decoder) => decoder.as_mut(),
         }
     }
 }

@@ -23,11 +23,13 @@ pub enum Dialect {
     Mistral,
     /// Cohere's chat, version 2.
     Cohere,
+    /// Amazon Bedrock's Converse, `ConverseStream`.
+    BedrockConverse,
 }
 
 impl Dialect {
     /// All dialects.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::AgUi,
         Self::OpenAiChat,
         Self::OpenAiResponses,
@@ -36,6 +38,7 @@ impl Dialect {
         Self::Ollama,
         Self::Mistral,
         Self::Cohere,
+        Self::BedrockConverse,
     ];
 
     /// Returns the dialect's name, which configuration files and stored runs use.
@@ -50,6 +53,7 @@ impl Dialect {
             Self::Ollama => "ollama",
             Self::Mistral => "mistral",
             Self::Cohere => "cohere",
+            Self::BedrockConverse => "bedrock-converse",
         }
     }
 

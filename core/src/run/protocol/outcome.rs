@@ -110,6 +110,8 @@ impl Incomplete {
             | "model_length"
             | "model_context_window_exceeded" => Self::Length,
             "content_filter"
+            | "content_filtered"
+            | "guardrail_intervened"
             | "safety"
             | "recitation"
             | "language"

@@ -3,7 +3,9 @@
 use super::support::{Seen, cut, limits, mad_body, places, read, receive, sse};
 use crate::cases::cases;
 use proptest::prelude::*;
-use stepwell_core::wire::{EventStreamFramer, Framer, JsonLinesFramer, LengthPrefixedFramer, SseFramer};
+use stepwell_core::wire::{
+    EventStreamFramer, Framer, JsonLinesFramer, LengthPrefixedFramer, SseFramer,
+};
 
 /// Framers of all kinds, without limits that matter and with limits that random bodies pass.
 fn framer() -> impl Strategy<Value = Framer> {

@@ -149,7 +149,8 @@ fn lengths_are_checked_before_the_rest_is_there() {
 #[test]
 fn headers_are_bounded_and_complete() {
     let many = |count: usize| {
-        let add = |message: Message, _| message.add_header(Header::new("x", HeaderValue::Bool(true)));
+        let add =
+            |message: Message, _| message.add_header(Header::new("x", HeaderValue::Bool(true)));
         bytes(&(0..count).fold(Message::new("payload"), add))
     };
     assert_eq!(read(framer(1 << 20), [&many(256)[..]]).outcome, Ok(()));
@@ -172,11 +173,7 @@ fn an_incomplete_message_at_the_end_is_seen() {
         let seen = receive(framer(1 << 10), [&body[..at]]);
         let is_complete = at == 0 || at == body.len();
         assert_eq!(seen.framer.is_cut(), !is_complete, "cut at {at}");
-        assert_eq!(
-            seen.framer.is_between_frames(),
-            is_complete,
-            "cut at {at}"
-        );
+        assert_eq!(seen.framer.is_between_frames(), is_complete, "cut at {at}");
     }
     let mut seen = receive(framer(1 << 10), [&body[..6]]);
     seen.framer.restart();

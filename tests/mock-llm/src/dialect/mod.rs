@@ -10,6 +10,7 @@
 
 mod ag_ui;
 mod anthropic;
+mod bedrock_converse;
 mod cohere;
 mod gemini;
 mod mistral;
@@ -41,13 +42,16 @@ pub enum Dialect {
     Ollama,
     /// Anthropic's Messages: `POST {url}/messages`.
     Anthropic,
+    /// Amazon Bedrock's Converse: `POST {url}/model/{model}/converse-stream`. The answer is a stream of binary messages. A
+    /// frame of a test's own is an object with one field, the event's name: `{"messageStop": {…}}`.
+    BedrockConverse,
     /// AG-UI over server-sent events: `POST {url}`.
     AgUi,
 }
 
 impl Dialect {
     /// All of them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::OpenAiChat,
         Self::OpenAiResponses,
         Self::Mistral,
@@ -55,6 +59,7 @@ impl Dialect {
         Self::Gemini,
         Self::Ollama,
         Self::Anthropic,
+        Self::BedrockConverse,
         Self::AgUi,
     ];
 
@@ -69,6 +74,7 @@ impl Dialect {
             Self::Gemini => "gemini",
             Self::Ollama => "ollama",
             Self::Anthropic => "anthropic",
+            Self::BedrockConverse => "bedrock-converse",
             Self::AgUi => "ag-ui",
         }
     }
@@ -89,6 +95,7 @@ impl Dialect {
             Self::Gemini => "/v1beta",
             Self::Ollama => "",
             Self::Anthropic => "/v1",
+            Self::BedrockConverse => "/bedrock",
             Self::AgUi => "/ag-ui",
         }
     }
@@ -114,6 +121,7 @@ impl Dialect {
             Self::Gemini => &gemini::Gemini,
             Self::Ollama => &ollama::Ollama,
             Self::Anthropic => &anthropic::Anthropic,
+            Self::BedrockConverse => &bedrock_converse::BedrockConverse,
             Self::AgUi => &ag_ui::AgUi,
         }
     }
@@ -144,6 +152,11 @@ pub(crate) trait Wire: Sync {
 
     /// The body of an error response.
     fn error(&self, refusal: &Refusal) -> Value;
+
+    /// The headers of an error response, besides its media type.
+    fn error_headers(&self, _refusal: &Refusal) -> Vec<(&'static str, String)> {
+        Vec::new()
+    }
 
     /// The `content-type` of a streamed answer.
     fn stream_type(&self) -> &'static str;
