@@ -37,6 +37,7 @@ FORMATS = {
     "/responses": "openai-responses",
     "/messages": "anthropic",
     ":streamGenerateContent": "gemini",
+    "/converse-stream": "bedrock-converse",
     "/v2/chat": "cohere",
     "/api/chat": "ollama",
     "/agent": "ag-ui",

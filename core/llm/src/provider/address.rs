@@ -81,6 +81,12 @@ impl AddressForm {
         }
     }
 
+    /// Returns whether a given address is the provider's own although the app names it: a region of AWS, and no proxy.
+    #[must_use]
+    pub fn is_own(self, address: &str) -> bool {
+        self == Self::Bedrock && !is_base_url(address)
+    }
+
     #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
     pub(super) fn is_complete(&self) -> bool {
         *self == Self::Complete
