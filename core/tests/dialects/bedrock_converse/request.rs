@@ -17,6 +17,7 @@ fn endpoint(model: &str) -> Endpoint {
     endpoint.expect("complete")
 }
 
+#[allow(clippy::needless_pass_by_value, reason = "a literal at each call")]
 fn sealed(value: Value) -> String {
     json!({"provider": "bedrock", "dialect": "bedrock-converse", "value": value}).to_string()
 }

@@ -9,6 +9,7 @@ use stepwell_core::pipeline::{Pipeline, StreamEnd};
 use stepwell_core::transcript::Transcript;
 use stepwell_core::wire::{FrameLimits, MessageFault, WireError};
 
+#[allow(clippy::needless_pass_by_value, reason = "a literal at each call")]
 fn delta(index: usize, delta: Value) -> Vec<u8> {
     let payload = json!({"contentBlockIndex": index, "delta": delta, "p": "abcdefgh"});
     event("contentBlockDelta", &payload.to_string())
