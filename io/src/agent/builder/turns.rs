@@ -160,9 +160,9 @@ impl<D, T> AgentBuilder<D, T> {
         self
     }
 
-    /// Sets the credentials of AWS, with which requests to Amazon Bedrock are signed that have no API key. They are
-    /// [`AwsCredentials`](crate::credentials::AwsCredentials), or an async closure to them. Each request is signed right
-    /// before it is sent, and so is each retry. Without this, the credentials are those of `AWS_ACCESS_KEY_ID`,
+    /// Sets the credentials of AWS, with which requests to Amazon Bedrock are signed that have no API key (feature
+    /// `aws`). They are [`AwsCredentials`](crate::credentials::AwsCredentials), or an async closure to them. Each request
+    /// is signed right before it is sent, and so is each retry. Without this, the credentials are those of `AWS_ACCESS_KEY_ID`,
     /// `AWS_SECRET_ACCESS_KEY` and `AWS_SESSION_TOKEN`.
     ///
     /// ```
