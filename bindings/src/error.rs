@@ -321,6 +321,9 @@ impl From<EndpointError> for StepwellError {
             EndpointError::BadProject { .. } => {
                 "set `base_url` (`baseUrl`) to the project and its location, or to a whole address"
             }
+            EndpointError::BadRegion { .. } => {
+                "set `base_url` (`baseUrl`) to a region, or to a whole address"
+            }
             EndpointError::NoModel { .. } => "set `model`",
             EndpointError::NoKey { .. } => "set `key`; Stepwell reads no environment by itself",
             EndpointError::BadKey { .. } => {

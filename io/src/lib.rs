@@ -129,6 +129,8 @@ pub mod config {
 
 /// Keys and headers that the app supplies for each request.
 pub mod credentials {
+    #[cfg(feature = "aws")]
+    pub use crate::app::aws::{AwsCredentialSource, AwsCredentials};
     pub use crate::app::credentials::{CredentialRequest, CredentialSource};
     pub use stepwell_core::dialect::Secret;
     pub use stepwell_core::run::Authorization;

@@ -88,6 +88,7 @@ providers! {
     ollama: "ollama", "an Ollama server, by default on this machine";
     azure: "azure", "a resource of Azure OpenAI, by its deployment: the resource is by default that of `AZURE_OPENAI_ENDPOINT`, in the version of `OPENAI_API_VERSION` if that is set, else a [base URL](Self::base_url) such as `https://NAME.openai.azure.com`";
     vertex: "vertex", "Google's Vertex AI: the project is by default that of `GOOGLE_CLOUD_PROJECT` and `GOOGLE_CLOUD_LOCATION`, else a [base URL](Self::base_url) such as `projects/PROJECT/locations/LOCATION`. The key is an OAuth token";
+    bedrock: "bedrock", "Amazon Bedrock, by the model's id or ARN: the region is by default that of `AWS_REGION` or `AWS_DEFAULT_REGION`, else a [base URL](Self::base_url) such as `eu-central-1`. The key is a Bedrock API key, `AWS_BEARER_TOKEN_BEDROCK`. With the feature `aws`, requests without a key are signed with credentials of AWS";
 }
 
 impl Model {
@@ -218,11 +219,12 @@ impl NamedModel {
         let base_url = self.base_url.as_deref();
         let background_api = || self.in_background.then(|| provider.background_api())?;
         let api = self.api.as_deref().or_else(background_api);
-        let key = self.key.clone().or_else(|| match base_url {
+        let key = self.key.clone().or_else(|| {
             // The key of the environment belongs to the provider's own address, or to that of the environment.
-            Some(_) => None,
-            None => key_of_environment(provider),
+            let is_own = base_url.is_none_or(|address| provider.address.is_own(address));
+            is_own.then(|| key_of_environment(provider)).flatten()
         });
+        let needs_key = needs_key && !(key.is_none() && is_signed(provider));
         let variable = |name: &str| env::var(name).ok();
         let endpoint = match needs_key {
             true => provider.endpoint_in(api, &self.name, base_url, key, variable)?,
@@ -246,6 +248,21 @@ fn ready(endpoint: &Endpoint) -> Result<Endpoint, ModelError> {
         Resumption::Background => endpoint.in_background()?,
         _ => endpoint,
     })
+}
+
+/// The provider whose requests are signed where they have no key.
+#[cfg(feature = "aws")]
+pub(crate) const SIGNED: &str = "bedrock";
+
+/// Returns whether requests without a key are signed with the credentials of the environment.
+#[cfg(feature = "aws")]
+fn is_signed(provider: &Provider) -> bool {
+    provider.name == SIGNED && crate::app::aws::AwsCredentials::from_environment().is_some()
+}
+
+#[cfg(not(feature = "aws"))]
+fn is_signed(_provider: &Provider) -> bool {
+    false
 }
 
 fn key_of_environment(provider: &Provider) -> Option<Secret> {
@@ -379,6 +396,13 @@ mod tests {
                 .starts_with("https://us-east5-aiplatform.googleapis.com/"),
             "{endpoint:?}"
         );
+        let bedrock = Model::bedrock("amazon.nova-lite-v1:0").base_url("eu-west-1");
+        let endpoint = bedrock.api_key("k").endpoint().unwrap();
+        assert_eq!(
+            endpoint.base_url,
+            "https://bedrock-runtime.eu-west-1.amazonaws.com"
+        );
+        assert!(endpoint.key.is_some());
     }
 
     #[test]

@@ -1,4 +1,4 @@
-"""Holds requests to Azure OpenAI and Vertex AI against what the clouds' own packages send: `python clouds.py FILE`.
+"""Holds requests to Azure OpenAI, Vertex AI and Amazon Bedrock against what the clouds' own packages send: `python clouds.py FILE`.
 
 Each line of the file is a request, with the environment, the model and the key that it was made from. The package gets the same, and
 what it would send is compared: the address, the header with the key, and the body.
@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
+import boto3
 import httpx
 from google.genai import Client, types
 from google.oauth2.credentials import Credentials
@@ -30,15 +31,16 @@ KEY_HEADERS = ("authorization", "api-key", "x-goog-api-key")
 class Sent(Exception):
     """What the package sends. Nothing is answered."""
 
-    def __init__(self, request: Any) -> None:
+    def __init__(self, request: Any, body: bytes) -> None:
         self.url = str(request.url)
-        self.headers = {name.lower(): value for name, value in request.headers.items()}
-        self.body = json.loads(request.read())
+        headers = ((name.lower(), value) for name, value in request.headers.items())
+        self.headers = {name: value.decode() if isinstance(value, bytes) else value for name, value in headers}
+        self.body = json.loads(body)
 
 
 def transport(library: Any) -> Any:
     def send(request: Any) -> Any:
-        raise Sent(request)
+        raise Sent(request, request.read())
 
     return library.MockTransport(send)
 
@@ -79,6 +81,20 @@ def vertex(case: dict[str, Any]) -> None:
     next(iter(stream))
 
 
+def bedrock(case: dict[str, Any]) -> None:
+    os.environ["AWS_BEARER_TOKEN_BEDROCK"] = case["key"]
+    environment = case["environment"]
+    # Its packages for other languages look at the first one.
+    region = environment.get("AWS_REGION") or environment["AWS_DEFAULT_REGION"]
+    package = boto3.client("bedrock-runtime", region_name=region)
+
+    def send(request: Any, **_: Any) -> None:
+        raise Sent(request, request.body)
+
+    package.meta.events.register("before-send.bedrock-runtime", send)
+    package.converse_stream(modelId=case["model"], **case["body"])
+
+
 def address(url: str) -> tuple[str, str, list[tuple[str, str]]]:
     parts = urlsplit(url)
     return parts.netloc, parts.path, sorted(parse_qsl(parts.query))
@@ -111,7 +127,7 @@ def differences(case: dict[str, Any], sent: Sent) -> list[str]:
 def spoilt(case: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     """The request with one fault in it."""
     yield "another host", case | {"url": case["url"].replace("://", "://other-")}
-    yield "another path", case | {"url": case["url"].replace("/openai/", "/").replace("/publishers/", "/")}
+    yield "another path", case | {"url": case["url"].replace("/openai/", "/").replace("/publishers/", "/").replace("-stream", "")}
     yield "a stray parameter", case | {"url": case["url"] + ("&" if "?" in case["url"] else "?") + "api-version=1"}
     yield "no key", case | {"headers": []}
     yield "a stray field", case | {"body": case["body"] | {"stray": 1}}
@@ -126,7 +142,7 @@ def main() -> int:
     for line in lines:
         case = json.loads(line)
         try:
-            {"azure": azure, "vertex": vertex}[case["provider"]](case)
+            {"azure": azure, "bedrock": bedrock, "vertex": vertex}[case["provider"]](case)
         except Exception as error:
             # The packages wrap what their transport raises.
             cause: BaseException | None = error

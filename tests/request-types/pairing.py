@@ -39,6 +39,15 @@ def _anthropic(body: Body) -> list[Turn]:
     return turns
 
 
+def _bedrock_converse(body: Body) -> list[Turn]:
+    turns = []
+    for message in body["messages"]:
+        asks = [block["toolUse"]["toolUseId"] for block in message["content"] if "toolUse" in block]
+        answers = [block["toolResult"]["toolUseId"] for block in message["content"] if "toolResult" in block]
+        turns.append(Turn(message["role"], asks, answers))
+    return turns
+
+
 def _responses(body: Body) -> list[Turn]:
     turns = []
     for item in body["input"]:
@@ -100,10 +109,15 @@ def _ollama(body: Body) -> list[Turn]:
 
 
 # Who may speak, where the types leave it open.
-ROLES = {"gemini": {"user", "model"}, "ollama": {"system", "user", "assistant", "tool"}}
+ROLES = {
+    "bedrock-converse": {"user", "assistant"},
+    "gemini": {"user", "model"},
+    "ollama": {"system", "user", "assistant", "tool"},
+}
 
 TURNS: dict[str, Callable[[Body], list[Turn]]] = {
     "anthropic": _anthropic,
+    "bedrock-converse": _bedrock_converse,
     "openai-responses": _responses,
     "gemini": _gemini,
     "gemini-interactions": _interactions,

@@ -195,6 +195,20 @@ def _ag_ui() -> Check:
     return _model(RunAgentInput)
 
 
+def _bedrock_converse() -> Check:
+    from botocore.session import get_session
+    from botocore.validate import ParamValidator
+
+    operation = get_session().get_service_model("bedrock-runtime").operation_model("ConverseStream")
+
+    def check(body: Body) -> None:
+        report = ParamValidator().validate(body | {"modelId": "m"}, operation.input_shape)
+        if report.has_errors():
+            raise Stray(report.generate_report())
+
+    return check
+
+
 # By provider and format where it has a package of its own, else by the format.
 CHECKS: dict[str, Callable[[], Check]] = {
     "groq openai-chat": _groq,
@@ -204,6 +218,7 @@ CHECKS: dict[str, Callable[[], Check]] = {
     "gemini": _gemini,
     "gemini-interactions": _gemini_interactions,
     "mistral": _mistral,
+    "bedrock-converse": _bedrock_converse,
     "cohere": _cohere,
     "ollama": _ollama,
     "ag-ui": _ag_ui,

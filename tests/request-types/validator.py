@@ -40,6 +40,7 @@ FORMATS = {
     "/messages": "anthropic",
     ":streamGenerateContent": "gemini",
     "/interactions": "gemini-interactions",
+    "/converse-stream": "bedrock-converse",
     "/v2/chat": "cohere",
     "/api/chat": "ollama",
     "/agent": "ag-ui",

@@ -16,7 +16,10 @@ use std::{
 
 /// The features in addition to the default ones: the engine for many hosts, and the stores of Python's wheel.
 /// Dev-dependencies ask for those that tests need.
-pub(crate) const FEATURES: [&str; 2] = ["--features", "stepwell/restate,stepwell-ffi/postgres"];
+pub(crate) const FEATURES: [&str; 2] = [
+    "--features",
+    "stepwell/restate,stepwell-ffi/aws,stepwell-ffi/postgres",
+];
 
 /// A program of tests.
 #[derive(Clone, Debug)]

@@ -9,6 +9,7 @@ export type KnownProvider =
   | "ag-ui"
   | "anthropic"
   | "azure"
+  | "bedrock"
   | "cohere"
   | "fireworks"
   | "gemini"

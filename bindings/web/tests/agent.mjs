@@ -263,7 +263,7 @@ export async function agents({ Agent, Deferred, openai, Parts, RunMachine, RunRe
     const source = readFileSync(new URL("../js/model.ts", import.meta.url), "utf8");
     const names = [.../type KnownProvider =([^;]*)/.exec(source)[1].matchAll(/"([^"]+)"/g)].map(([, name]) => name);
     // The model of a cloud has an address of the app's own, and so its key comes from the app.
-    const isOfCloud = (line) => /^(azure|vertex) /.test(line);
+    const isOfCloud = (line) => /^(azure|bedrock|vertex) /.test(line);
     const variables = names.map((name) => `${name} ${name.toUpperCase().replaceAll("-", "_")}_API_KEY`).filter((line) => !isOfCloud(line));
     const table = readFileSync(new URL("../../../core/llm/src/provider/table.rs", import.meta.url), "utf8");
     const known = [...table.matchAll(/provider\(\s*"([a-z-]+)",\s*(?:\/\/.*\s*)?"(\w+)"/g)].map(([, name, variable]) => `${name} ${variable}`).filter((line) => !isOfCloud(line));

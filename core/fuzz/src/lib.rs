@@ -6,7 +6,8 @@ use stepwell_core::event::protobuf;
 use stepwell_core::pipeline::{Pipeline, StreamEnd, StreamError};
 use stepwell_core::transcript::Transcript;
 use stepwell_core::wire::{
-    Frame, FrameLimits, Framer, JsonLinesFramer, LengthPrefixedFramer, SseFramer, WireError,
+    EventStreamFramer, Frame, FrameLimits, Framer, JsonLinesFramer, LengthPrefixedFramer,
+    SseFramer, WireError,
 };
 
 /// Small, so that the caps are met.
@@ -90,6 +91,7 @@ pub fn frames(body: &[u8]) {
         Framer::Sse(SseFramer::new(LIMITS)),
         Framer::JsonLines(JsonLinesFramer::new(LIMITS)),
         Framer::LengthPrefixed(LengthPrefixedFramer::new(LIMITS)),
+        Framer::EventStream(EventStreamFramer::new(LIMITS)),
     ] {
         let whole = framed(framer.clone(), &[body]);
         let at = places(body);

@@ -144,10 +144,8 @@ impl Soliplex {
             for event in &run.events {
                 let data = event.to_string();
                 let frame = Frame {
-                    is_stray: false,
-                    event: b"",
                     data: data.as_bytes(),
-                    id: b"",
+                    ..Frame::default()
                 };
                 let decoded = decoder.frame(frame, &mut Applies(&mut transcript));
                 if let Err(error) = decoded {

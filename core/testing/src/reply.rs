@@ -115,6 +115,7 @@ pub fn numbered(dialect: Dialect, hop: usize, parts: &[Part]) -> Vec<String> {
 pub fn media_type(dialect: Dialect) -> &'static str {
     match dialect {
         Dialect::Ollama => "application/x-ndjson",
+        Dialect::BedrockConverse => "application/vnd.amazon.eventstream",
         _ => "text/event-stream; charset=utf-8",
     }
 }
@@ -150,6 +151,9 @@ fn frames(dialect: Dialect, hop: usize, parts: &[Part]) -> Vec<Vec<u8>> {
             }
             Part::Event(event) => answer.frame(event.to_string()),
             Part::Raw(raw) => answer.bytes(raw.as_bytes()),
+            Part::Heartbeat if dialect == Dialect::BedrockConverse => {
+                answer.frame(json!({"ping": {}}).to_string())
+            }
             Part::Heartbeat => answer.bytes(": still here\n\n"),
             Part::Usage { input, output } => {
                 end["usage"] = json!([{"inputTokens": input, "outputTokens": output}]);

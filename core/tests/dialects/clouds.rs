@@ -1,4 +1,4 @@
-//! Azure OpenAI and Vertex AI: whose address, version and key a request has.
+//! Azure OpenAI, Vertex AI and Amazon Bedrock: whose address, version and key a request has.
 
 use serde_json::{Value, json};
 use stepwell_core::Timestamp;
@@ -22,7 +22,7 @@ struct Case {
 const RESOURCE: (&str, &str) = ("AZURE_OPENAI_ENDPOINT", "https://name.openai.azure.com/");
 const DATED: (&str, &str) = ("OPENAI_API_VERSION", "2024-10-21");
 
-const CASES: [Case; 10] = [
+const CASES: [Case; 13] = [
     Case {
         provider: "azure",
         api: "chat",
@@ -111,6 +111,33 @@ const CASES: [Case; 10] = [
         model: "gemini-2.5-pro",
         key: "ya29.token",
         url: "https://aiplatform.eu.rep.googleapis.com/v1beta1/projects/my-project/locations/eu/publishers/google/models/gemini-2.5-pro:streamGenerateContent?alt=sse",
+    },
+    Case {
+        provider: "bedrock",
+        api: "converse",
+        environment: &[
+            ("AWS_REGION", "eu-central-1"),
+            ("AWS_DEFAULT_REGION", "us-east-1"),
+        ],
+        model: "eu.anthropic.claude-sonnet-4-5-20250929-v1:0",
+        key: "bedrock-api-key-1",
+        url: "https://bedrock-runtime.eu-central-1.amazonaws.com/model/eu.anthropic.claude-sonnet-4-5-20250929-v1%3A0/converse-stream",
+    },
+    Case {
+        provider: "bedrock",
+        api: "converse",
+        environment: &[("AWS_DEFAULT_REGION", "cn-north-1")],
+        model: "amazon.nova-lite-v1:0",
+        key: "bedrock-api-key-1",
+        url: "https://bedrock-runtime.cn-north-1.amazonaws.com.cn/model/amazon.nova-lite-v1%3A0/converse-stream",
+    },
+    Case {
+        provider: "bedrock",
+        api: "converse",
+        environment: &[("AWS_REGION", "us-gov-west-1")],
+        model: "arn:aws-us-gov:bedrock:us-gov-west-1:123456789012:application-inference-profile/a1b2",
+        key: "bedrock-api-key-1",
+        url: "https://bedrock-runtime.us-gov-west-1.amazonaws.com/model/arn%3Aaws-us-gov%3Abedrock%3Aus-gov-west-1%3A123456789012%3Aapplication-inference-profile%2Fa1b2/converse-stream",
     },
 ];
 

@@ -10,6 +10,7 @@ mod responses;
 mod stream;
 
 mod anthropic;
+mod bedrock_converse;
 mod cache;
 mod clouds;
 mod cohere;

@@ -43,7 +43,7 @@ proptest! {
     }
 }
 
-const DIALECTS: [Dialect; 9] = [
+const DIALECTS: [Dialect; 10] = [
     Dialect::OpenAiChat,
     Dialect::OpenAiResponses,
     Dialect::Anthropic,
@@ -51,6 +51,7 @@ const DIALECTS: [Dialect; 9] = [
     Dialect::GeminiInteractions,
     Dialect::Ollama,
     Dialect::Cohere,
+    Dialect::BedrockConverse,
     Dialect::Mistral,
     Dialect::AgUi,
 ];

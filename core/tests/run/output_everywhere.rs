@@ -13,6 +13,7 @@ use stepwell_core::run::{
 use stepwell_core::tool::{OutputMode, OutputType, Tool};
 use stepwell_core::transcript::Transcript;
 use stepwell_core::{ThreadId, Timestamp};
+use stepwell_mock_llm::{Setting, Writer};
 
 /// How an answer ends.
 #[derive(Clone, Copy, PartialEq)]
@@ -26,6 +27,18 @@ fn data(frames: &[Value]) -> String {
         .iter()
         .map(|frame| format!("data: {frame}\n\n"))
         .collect()
+}
+
+/// The body as it goes over the wire: where the dialect has binary messages, each event of the text is one.
+fn on_the_wire(dialect: Dialect, body: &str) -> Vec<u8> {
+    if dialect != Dialect::BedrockConverse {
+        return body.as_bytes().to_vec();
+    }
+    let mut writer = Writer::new(stepwell_mock_llm::Dialect::BedrockConverse, &Setting::new());
+    for event in body.split("\n\n").filter(|event| !event.is_empty()) {
+        writer.frame(event.trim_start_matches("data: "));
+    }
+    writer.take().concat()
 }
 
 /// A stream that says this.
@@ -88,6 +101,12 @@ fn says(dialect: Dialect, hop: u32, text: &str, end: End) -> String {
             json!({"type": "content-end", "index": 0}),
             json!({"type": "message-end",
                 "delta": {"finish_reason": if is_cut { "MAX_TOKENS" } else { "COMPLETE" }}}),
+        ]),
+        Dialect::BedrockConverse => data(&[
+            json!({"messageStart": {"role": "assistant"}}),
+            json!({"contentBlockDelta": {"contentBlockIndex": 0, "delta": {"text": text}}}),
+            json!({"contentBlockStop": {"contentBlockIndex": 0}}),
+            json!({"messageStop": {"stopReason": if is_cut { "max_tokens" } else { "end_turn" }}}),
         ]),
         _ => data(&[
             json!({"type": "RUN_STARTED", "threadId": "t", "runId": "r"}),
@@ -167,6 +186,14 @@ fn calls(dialect: Dialect, id: &str, name: &str, arguments: &str) -> String {
             json!({"type": "tool-call-end", "index": 0}),
             json!({"type": "message-end", "delta": {"finish_reason": "TOOL_CALL"}}),
         ]),
+        Dialect::BedrockConverse => data(&[
+            json!({"messageStart": {"role": "assistant"}}),
+            json!({"contentBlockStart": {"contentBlockIndex": 0,
+                "start": {"toolUse": {"toolUseId": id, "name": name}}}}),
+            json!({"contentBlockDelta": {"contentBlockIndex": 0, "delta": {"toolUse": {"input": arguments}}}}),
+            json!({"contentBlockStop": {"contentBlockIndex": 0}}),
+            json!({"messageStop": {"stopReason": "tool_use"}}),
+        ]),
         _ => data(&[
             json!({"type": "RUN_STARTED", "threadId": "t", "runId": "r"}),
             json!({"type": "TOOL_CALL_START", "toolCallId": id, "toolCallName": name}),
@@ -212,6 +239,7 @@ impl Peer {
 
     fn receives(&mut self, body: &str) {
         let now = Timestamp(0);
+        let body = on_the_wire(self.dialect, body);
         let effect = self.effect.take().expect("a request goes out");
         for input in [
             Input::Opened {
@@ -220,7 +248,7 @@ impl Peer {
             },
             Input::Received {
                 effect,
-                bytes: Cow::Borrowed(body.as_bytes()),
+                bytes: Cow::Borrowed(&body),
             },
             Input::Ended { effect },
         ] {

@@ -3,6 +3,8 @@
 pub(crate) mod answerer;
 pub(crate) mod approver;
 pub(crate) mod asking;
+#[cfg(feature = "aws")]
+pub(crate) mod aws;
 pub(crate) mod credentials;
 pub(crate) mod hooks;
 pub(crate) mod instructions;

@@ -1,4 +1,6 @@
 use crate::app::asking::Asking;
+#[cfg(feature = "aws")]
+use crate::app::aws::AwsCredentialSource;
 use crate::app::credentials::CredentialSource;
 use crate::app::hooks::HookHandler;
 use crate::app::instructions::InstructionsSource;
@@ -34,6 +36,8 @@ pub(crate) struct Setup {
     pub(crate) health: ModelHealth,
     pub(crate) decoder: Option<Arc<dyn OutputDecoder>>,
     pub(crate) credentials: Option<Arc<dyn CredentialSource>>,
+    #[cfg(feature = "aws")]
+    pub(crate) aws: Option<Arc<dyn AwsCredentialSource>>,
     pub(crate) hooks: HookHandlers,
     pub(crate) instructions: Option<Arc<dyn InstructionsSource>>,
     pub(crate) journal: Option<Arc<dyn JournalSink>>,

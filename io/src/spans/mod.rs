@@ -19,6 +19,7 @@ use tracing::{Span, field, info_span};
 fn provider_name(endpoint: &Endpoint) -> &str {
     match &*endpoint.provider {
         "azure" => "azure.ai.openai",
+        "bedrock" => "aws.bedrock",
         "gemini" => "gcp.gemini",
         "vertex" => "gcp.vertex_ai",
         "mistral" => "mistral_ai",

@@ -1,5 +1,7 @@
 //! Carries out a machine's effects (streams, tools, questions to the user), each in a task of its own.
 
+#[cfg(feature = "aws")]
+use super::signature;
 use super::{caller, stream};
 use crate::app::credentials::{self, CredentialRequest};
 use crate::app::run_source::{self, NewRun};
@@ -213,7 +215,19 @@ impl Effects {
         let span = spans::hop(&self.setup, machine, hop, attempt);
         self.hop = Some(HopSpan::new(span.clone(), machine));
         let client = self.setup.client.clone();
-        let work = stream::stream(client, request, id, self.streamed.clone());
+        let streamed = self.streamed.clone();
+        #[cfg(feature = "aws")]
+        let work = {
+            let source = self.setup.aws.clone();
+            async move {
+                match signature::signed(request, source).await {
+                    Ok(request) => stream::stream(client, request, id, streamed).await,
+                    Err(error) => stream::fail(id, error.to_string(), &streamed).await,
+                }
+            }
+        };
+        #[cfg(not(feature = "aws"))]
+        let work = stream::stream(client, request, id, streamed);
         caller::spawn(work.instrument(span)).abort_handle()
     }
 

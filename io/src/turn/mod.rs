@@ -11,6 +11,8 @@ pub(crate) mod finished;
 pub(crate) mod handle;
 pub(crate) mod journaled;
 pub(crate) mod owner;
+#[cfg(feature = "aws")]
+mod signature;
 mod stream;
 
 pub use crate::agent::recover::Recovered;

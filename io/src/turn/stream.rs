@@ -31,10 +31,7 @@ pub(super) async fn stream(
     let (head, body) = match client.send(request).await {
         Ok(response) => response.into_parts(),
         Err(error) => {
-            let message = error.to_string();
-            let failed = Input::ConnectionFailed { effect, message };
-            let _ = inputs.send(failed).await;
-            return;
+            return fail(effect, error.to_string(), &inputs).await;
         }
     };
     if !head.status.is_success() {
@@ -51,6 +48,12 @@ pub(super) async fn stream(
         let encoding = header(&head, CONTENT_ENCODING);
         forward(body, encoding, effect, sent_at, &inputs).await;
     }
+}
+
+/// Reports a request that did not reach the provider.
+pub(super) async fn fail(effect: EffectId, message: String, inputs: &mpsc::Sender<Input<'static>>) {
+    let failed = Input::ConnectionFailed { effect, message };
+    let _ = inputs.send(failed).await;
 }
 
 /// Sends the request that stops an answer at the provider. Whether it arrives changes nothing for the turn.
@@ -114,7 +117,7 @@ async fn refusal(head: &Parts, body: Body) -> Refusal {
         retry_after: retry_after(&head.headers, SystemTime::now()),
         body: match redirect_body(head.status) {
             Some(body) => body,
-            None => beginning(body).await,
+            None => named(beginning(body).await, &head.headers),
         },
     }
 }
@@ -131,6 +134,26 @@ fn is_compressed(beginning: &[u8]) -> bool {
     beginning
         .first()
         .is_some_and(|byte| !matches!(byte, 0 | b'\t' | b'\n' | b'\r' | b' '..=b'~' | 0xef))
+}
+
+/// The header with the name of an error of AWS. Other protocols of AWS have it in the body, as `__type`.
+const AWS_ERROR_TYPE: &str = "x-amzn-errortype";
+
+/// Returns the body of an error with the name of the error in it, if a header has that.
+fn named(body: Vec<u8>, headers: &HeaderMap) -> Vec<u8> {
+    let Some(name) = headers
+        .get(AWS_ERROR_TYPE)
+        .and_then(|name| name.to_str().ok())
+    else {
+        return body;
+    };
+    match serde_json::from_slice(&body) {
+        Ok(serde_json::Value::Object(mut fields)) => {
+            fields.entry("__type").or_insert_with(|| name.into());
+            serde_json::Value::Object(fields).to_string().into_bytes()
+        }
+        _ => body,
+    }
 }
 
 /// Returns the beginning of an error's body, as far as it could be read.
@@ -175,6 +198,22 @@ mod tests {
         let mut headers = HeaderMap::new();
         headers.insert(name, HeaderValue::from_static(value));
         retry_after(&headers, SystemTime::UNIX_EPOCH)
+    }
+
+    #[test]
+    fn an_error_of_aws_has_its_name_in_the_body() {
+        let name = HeaderValue::from_static("ThrottlingException:http://h/");
+        let headers = HeaderMap::from_iter([(HeaderName::from_static(AWS_ERROR_TYPE), name)]);
+        let read = |body: &str| {
+            let body = named(body.as_bytes().to_vec(), &headers);
+            String::from_utf8(body).expect("text")
+        };
+        assert_eq!(
+            read(r#"{"message":"No"}"#),
+            r#"{"message":"No","__type":"ThrottlingException:http://h/"}"#
+        );
+        assert_eq!(read(r#"{"__type":"A"}"#), r#"{"__type":"A"}"#);
+        assert_eq!(read("busy"), "busy");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 mod ag_ui;
 mod background;
+mod bedrock;
 mod cancel;
 mod cohere_and_mistral;
 mod compaction;

@@ -27,7 +27,7 @@ impl Library {
             log.build(
                 process::cargo()
                     .args(["build", "-p", PACKAGE, "--lib", "--bins"])
-                    .args(["--features", "bindgen,postgres"])
+                    .args(["--features", "aws,bindgen,postgres"])
                     .current_dir(&context.root),
             )?;
         }

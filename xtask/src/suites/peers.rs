@@ -103,8 +103,9 @@ pub(super) const DURABLE_STREAMS: Suite = Suite {
 pub(super) const REQUEST_TYPES: Suite = Suite {
     name: "request-types",
     about: "the requests of all scenarios, and of every pair of providers, against the types of the providers' own \
-            packages for Python, and those to Azure OpenAI and Vertex AI against what their packages send; spoilt ones are \
-            refused; OpenAI's and Google's packages read the mock model's answers in the background",
+            packages for Python, and those to Azure OpenAI, Vertex AI and Amazon Bedrock against what their packages send; spoilt \
+             ones are refused; OpenAI's and Google's packages read the mock model's answers in the background, and boto3 its binary \
+             streams",
     run: |context, log| {
         let project = context.root.join("tests/request-types");
         let requirements = project.join("requirements.txt");
@@ -142,10 +143,21 @@ pub(super) const REQUEST_TYPES: Suite = Suite {
         let mut validator = venv.python();
         validator.arg("validator.py").arg(&requests);
         log.show(validator.args(scenarios).current_dir(&project))?;
-        let mock = mock_llm::build(context, log)?;
-        for script in ["background.py", "interactions.py"] {
-            let mut reader = venv.python();
-            log.run(reader.arg(script).arg(&mock).current_dir(&project))?;
+        let signatures = context.root.join("io/src/turn/signature/botocore.json");
+        log.show(
+            venv.python()
+                .args(["signatures.py", "--check"])
+                .arg(signatures)
+                .current_dir(&project),
+        )?;
+        let program = mock_llm::build(context, log)?;
+        for reader in ["background.py", "interactions.py", "bedrock.py"] {
+            log.run(
+                venv.python()
+                    .arg(reader)
+                    .arg(&program)
+                    .current_dir(&project),
+            )?;
         }
         Ok(())
     },

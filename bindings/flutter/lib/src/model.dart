@@ -110,6 +110,13 @@ final class Model {
       : provider = 'vertex',
         api = null;
 
+  /// A model of Amazon Bedrock, by its id or ARN; `baseUrl` is a region such as `eu-central-1`. The key is a Bedrock API
+  /// key.
+  const Model.bedrock(this.name, {this.apiKey, this.credentials, this.baseUrl, this.headers = const {}})
+      : provider = 'bedrock',
+        background = false,
+        api = null;
+
   /// A model of any server with OpenAI's chat API.
   const Model.openaiCompatible(
     this.name, {

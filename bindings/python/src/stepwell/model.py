@@ -280,6 +280,21 @@ class Model:
         return cls(name, provider="vertex", base_url=base_url, api_key=api_key, headers=headers)
 
     @classmethod
+    def bedrock(
+        cls,
+        name: str,
+        *,
+        api_key: ApiKey | None = None,
+        base_url: str | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Model:
+        """One of the models of Amazon Bedrock, by its id or ARN: ``base_url`` is a region such as ``eu-central-1``, by
+        default that of the environment variable ``AWS_REGION`` or ``AWS_DEFAULT_REGION``. The key is a Bedrock API key,
+        by default ``AWS_BEARER_TOKEN_BEDROCK``; requests without one are signed with ``AWS_ACCESS_KEY_ID``,
+        ``AWS_SECRET_ACCESS_KEY`` and ``AWS_SESSION_TOKEN``."""
+        return cls(name, provider="bedrock", base_url=base_url, api_key=api_key, headers=headers)
+
+    @classmethod
     def openai_compatible(
         cls,
         name: str,

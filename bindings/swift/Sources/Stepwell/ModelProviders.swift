@@ -99,6 +99,14 @@ extension Model {
         Model(provider: "vertex", name: name, apiKey: apiKey, baseUrl: baseUrl, headers: headers)
     }
 
+    /// One of the models of Amazon Bedrock, by its id or ARN; `baseUrl` is a region such as `eu-central-1`. The key is a
+    /// Bedrock API key.
+    public static func bedrock(
+        _ name: String, apiKey: String? = nil, baseUrl: String? = nil, headers: [String: String] = [:]
+    ) -> Model {
+        Model(provider: "bedrock", name: name, apiKey: apiKey, baseUrl: baseUrl, headers: headers)
+    }
+
     /// A model of a server that speaks OpenAI's format: vLLM, llama.cpp, LM Studio and many others.
     public static func openAICompatible(
         _ name: String, baseUrl: String, apiKey: String? = nil, api: String? = nil, headers: [String: String] = [:]

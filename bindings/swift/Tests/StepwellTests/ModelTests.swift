@@ -10,6 +10,7 @@ import Testing
         let made: [Model] = [
             .openAI("m"), .openRouter("m"), .anthropic("m"), .gemini("m"), .mistral("m"), .cohere("m"), .groq("m"),
             .together("m"), .fireworks("m"), .nvidia("m"), .ollama("m"), .azure("m"), .vertex("m"),
+            .bedrock("m"),
             .openAICompatible("m", baseUrl: url), .agUi(url),
         ]
         let known = try providers().map(\.name)

@@ -1,3 +1,4 @@
+use super::MessageFault;
 use serde::{Deserialize, Serialize};
 
 /// The reason why no further frames can be read from a body.
@@ -30,6 +31,14 @@ pub enum WireError {
         length: u32,
         /// The limit, in bytes.
         limit: usize,
+    },
+    /// A message of an event stream is invalid.
+    #[error(
+        "the response body has an invalid message: {fault} (check that the body matches its media type, and that nothing between here and the server changes it)"
+    )]
+    BadMessage {
+        /// The reason.
+        fault: MessageFault,
     },
     /// The receiver of the frames refused one in an earlier call, and the rest of that chunk is lost.
     #[error(

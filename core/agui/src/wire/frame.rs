@@ -13,6 +13,9 @@ pub struct Frame<'a> {
     /// Whether `data` is text from outside the format: lines of a body of server-sent events that are not fields. A
     /// server or a proxy that fails in mid-stream reports its error that way.
     pub is_stray: bool,
+    /// Whether the frame reports a failure instead of an event: an exception or an error of an event stream of AWS.
+    /// `event` is the failure's name.
+    pub is_failure: bool,
 }
 
 /// The limits of the data that a framer holds, in bytes.

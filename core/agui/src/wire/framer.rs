@@ -1,4 +1,6 @@
-use super::{Frame, JsonLinesFramer, LengthPrefixedFramer, SseFramer, WireError};
+use super::{
+    EventStreamFramer, Frame, JsonLinesFramer, LengthPrefixedFramer, SseFramer, WireError,
+};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -25,6 +27,8 @@ pub enum Framer {
     JsonLines(JsonLinesFramer),
     /// A body of frames with their length before them.
     LengthPrefixed(LengthPrefixedFramer),
+    /// A body of AWS's messages.
+    EventStream(EventStreamFramer),
 }
 
 impl Framer {
@@ -42,6 +46,7 @@ impl Framer {
             Self::Sse(framer) => framer.receive(chunk, on_frame),
             Self::JsonLines(framer) => framer.receive(chunk, on_frame),
             Self::LengthPrefixed(framer) => framer.receive(chunk, on_frame),
+            Self::EventStream(framer) => framer.receive(chunk, on_frame),
         }
     }
 
@@ -51,7 +56,7 @@ impl Framer {
     pub fn last_event_id(&self) -> &[u8] {
         match self {
             Self::Sse(framer) => framer.last_event_id(),
-            Self::JsonLines(_) | Self::LengthPrefixed(_) => &[],
+            Self::JsonLines(_) | Self::LengthPrefixed(_) | Self::EventStream(_) => &[],
         }
     }
 
@@ -60,7 +65,7 @@ impl Framer {
     pub fn retry(&self) -> Option<Duration> {
         match self {
             Self::Sse(framer) => framer.retry(),
-            Self::JsonLines(_) | Self::LengthPrefixed(_) => None,
+            Self::JsonLines(_) | Self::LengthPrefixed(_) | Self::EventStream(_) => None,
         }
     }
 
@@ -72,16 +77,18 @@ impl Framer {
             Self::Sse(framer) => framer.is_between_frames(),
             Self::JsonLines(framer) => framer.is_between_frames(),
             Self::LengthPrefixed(framer) => framer.is_between_frames(),
+            Self::EventStream(framer) => framer.is_between_frames(),
         }
     }
 
     /// Returns whether the body, if it ended here, would end within an incomplete frame. Server-sent events and JSON
-    /// lines end with the body; a frame with a length prefix does not.
+    /// lines end with the body; a frame that has its length before it does not.
     #[must_use]
     pub fn is_cut(&self) -> bool {
         match self {
             Self::Sse(_) | Self::JsonLines(_) => false,
             Self::LengthPrefixed(framer) => !framer.is_between_frames(),
+            Self::EventStream(framer) => !framer.is_between_frames(),
         }
     }
 
@@ -91,12 +98,14 @@ impl Framer {
             Self::Sse(framer) => framer.restart(),
             Self::JsonLines(framer) => framer.restart(),
             Self::LengthPrefixed(framer) => framer.restart(),
+            Self::EventStream(framer) => framer.restart(),
         }
     }
 
     /// Ends the body, and hands out a last frame that lacks its end.
     ///
-    /// See [`SseFramer::finish`], [`JsonLinesFramer::finish`] and [`LengthPrefixedFramer::finish`].
+    /// See [`SseFramer::finish`], [`JsonLinesFramer::finish`],
+    /// [`LengthPrefixedFramer::finish`] and [`EventStreamFramer::finish`].
     ///
     /// # Errors
     ///
@@ -109,6 +118,7 @@ impl Framer {
             Self::Sse(framer) => framer.finish(on_frame),
             Self::JsonLines(framer) => framer.finish(on_frame),
             Self::LengthPrefixed(framer) => framer.finish(),
+            Self::EventStream(framer) => framer.finish(),
         }
     }
 }
@@ -128,5 +138,11 @@ impl From<JsonLinesFramer> for Framer {
 impl From<LengthPrefixedFramer> for Framer {
     fn from(framer: LengthPrefixedFramer) -> Self {
         Self::LengthPrefixed(framer)
+    }
+}
+
+impl From<EventStreamFramer> for Framer {
+    fn from(framer: EventStreamFramer) -> Self {
+        Self::EventStream(framer)
     }
 }

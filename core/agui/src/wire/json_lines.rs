@@ -115,10 +115,8 @@ impl JsonLinesFramer {
             return Ok(());
         }
         let frame = Frame {
-            is_stray: false,
-            event: &[],
             data,
-            id: &[],
+            ..Frame::default()
         };
         on_frame(frame).inspect_err(|_| {
             self.fail(WireError::Stopped);

@@ -140,10 +140,8 @@ impl LengthPrefixedFramer {
         on_frame: &mut impl FnMut(Frame<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
         let frame = Frame {
-            is_stray: false,
-            event: &[],
             data,
-            id: &[],
+            ..Frame::default()
         };
         on_frame(frame).inspect_err(|_| {
             self.fail(WireError::Stopped);

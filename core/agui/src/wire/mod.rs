@@ -7,6 +7,7 @@
 //! - [`SseFramer`] for `text/event-stream`
 //! - [`JsonLinesFramer`] for one JSON text a line (`application/x-ndjson`, `application/jsonl`)
 //! - [`LengthPrefixedFramer`] for binary frames with their length before them (`application/vnd.ag-ui.event+proto`)
+//! - [`EventStreamFramer`] for the messages of AWS, with headers and checksums (`application/vnd.amazon.eventstream`)
 //! - [`Framer`] for any of them
 //!
 //! The frames depend on the bytes alone, not on where the chunks were cut. A frame's bytes are passed on unchanged; the
@@ -26,6 +27,7 @@
 
 mod buffer;
 mod error;
+mod event_stream;
 mod field;
 mod frame;
 mod framer;
@@ -36,6 +38,7 @@ mod start;
 mod text;
 
 pub use error::WireError;
+pub use event_stream::{EventStreamFramer, MessageFault};
 pub use frame::{Frame, FrameLimits};
 pub use framer::Framer;
 pub use json_lines::JsonLinesFramer;

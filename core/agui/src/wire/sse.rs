@@ -214,6 +214,7 @@ impl SseFramer {
                 data,
                 id: &self.id,
                 is_stray: false,
+                is_failure: false,
             });
         }
         self.event.clear();
@@ -236,6 +237,7 @@ impl SseFramer {
             data: &stray,
             id: &self.id,
             is_stray: true,
+            is_failure: false,
         })
     }
 

@@ -4,7 +4,7 @@ use super::hop_ids::HopIds;
 use super::mend::mend;
 use super::template::Templated;
 use super::{
-    EventPosition, ag_ui, anthropic, cohere, gemini, gemini_interactions, ollama, openai_chat,
+    EventPosition, ag_ui, anthropic, bedrock_converse, cohere, gemini, gemini_interactions, ollama, openai_chat,
     openai_responses,
 };
 use crate::event::TokenUsage;
@@ -78,6 +78,7 @@ enum DialectDecoder {
     GeminiInteractions(Box<Templated<gemini_interactions::Decoder>>),
     Ollama(Box<Templated<ollama::Decoder>>),
     Cohere(Box<Templated<cohere::Decoder>>),
+    BedrockConverse(Box<Templated<bedrock_converse::Decoder>>),
 }
 
 impl DialectDecoder {
@@ -100,6 +101,9 @@ impl DialectDecoder {
             ))),
             Dialect::Ollama => Self::Ollama(Box::new(Templated::new(ollama::Decoder::new(ids)))),
             Dialect::Cohere => Self::Cohere(Box::new(Templated::new(cohere::Decoder::new(ids)))),
+            Dialect::BedrockConverse => Self::BedrockConverse(Box::new(Templated::new(
+                bedrock_converse::Decoder::new(ids),
+            ))),
         }
     }
 
@@ -114,6 +118,7 @@ impl DialectDecoder {
             Self::GeminiInteractions(decoder) => decoder.as_ref(),
             Self::Ollama(decoder) => decoder.as_ref(),
             Self::Cohere(decoder) => decoder.as_ref(),
+            Self::BedrockConverse(decoder) => decoder.as_ref(),
         }
     }
 
@@ -128,6 +133,7 @@ impl DialectDecoder {
             Self::GeminiInteractions(decoder) => decoder.as_mut(),
             Self::Ollama(decoder) => decoder.as_mut(),
             Self::Cohere(decoder) => decoder.as_mut(),
+            Self::BedrockConverse(decoder) => decoder.as_mut(),
         }
     }
 }

@@ -1,14 +1,39 @@
 //! The form of an answer, as the provider takes it.
 
 use super::ResponseFormat;
+use super::bedrock_converse::takes_schema;
 use super::gemini::is_third_generation;
 use crate::provider::{Dialect, Endpoint};
 use crate::tool::schema::{Grammar, Rules, Spelling, fit, hold};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
+/// Checks that a request may have a form of the answer, and with `has_tools` also tools.
+///
+/// # Errors
+/// The reason why it may not.
+pub(super) fn check_takes_format(
+    endpoint: &Endpoint,
+    format: &ResponseFormat,
+    has_tools: bool,
+) -> Result<(), String> {
+    let provider = &endpoint.provider;
+    let has_schema = matches!(format, ResponseFormat::Schema { .. });
+    if endpoint.dialect == Dialect::BedrockConverse && has_schema && !takes_schema(&endpoint.model)
+    {
+        let model = &endpoint.model;
+        return Err(format!("`{model}` is not known to take one at {provider}"));
+    }
+    if has_tools && !takes_format_beside_tools(endpoint) {
+        return Err(format!(
+            "{provider} takes no form of the answer beside tools"
+        ));
+    }
+    Ok(())
+}
+
 /// Returns whether a request may have both tools and a form of the answer.
-pub(super) fn takes_format_beside_tools(endpoint: &Endpoint) -> bool {
+fn takes_format_beside_tools(endpoint: &Endpoint) -> bool {
     match endpoint.dialect {
         // <https://ai.google.dev/gemini-api/docs/structured-output#structured-outputs-with-tools>
         Dialect::Gemini | Dialect::GeminiInteractions => is_third_generation(&endpoint.model),
@@ -48,7 +73,8 @@ pub(super) fn formed(
     );
     let grammar = match dialect {
         _ if is_openai && *strict => &OPENAI,
-        Dialect::Anthropic => &ANTHROPIC,
+        // <https://docs.aws.amazon.com/bedrock/latest/userguide/structured-output.html> has the same keywords.
+        Dialect::Anthropic | Dialect::BedrockConverse => &ANTHROPIC,
         Dialect::Gemini | Dialect::GeminiInteractions => &GEMINI,
         Dialect::Cohere => &COHERE,
         _ if is_openai => return loose(schema).map(|schema| (with(schema, false), None)),

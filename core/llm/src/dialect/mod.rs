@@ -8,6 +8,7 @@
 mod ag_ui;
 mod answer;
 mod anthropic;
+mod bedrock_converse;
 mod cohere;
 mod decode;
 mod decoder;
@@ -76,7 +77,7 @@ pub(crate) use typed_offer::asks_natively;
 use crate::event::protobuf;
 #[cfg(feature = "protobuf")]
 use crate::wire::LengthPrefixedFramer;
-use crate::wire::{FrameLimits, Framer, JsonLinesFramer, SseFramer};
+use crate::wire::{EventStreamFramer, FrameLimits, Framer, JsonLinesFramer, SseFramer};
 
 impl Dialect {
     /// Returns a framer for the dialect's streams.
@@ -84,6 +85,7 @@ impl Dialect {
     pub fn framer(self, limits: FrameLimits) -> Framer {
         match self {
             Self::Ollama => Framer::JsonLines(JsonLinesFramer::new(limits)),
+            Self::BedrockConverse => Framer::EventStream(EventStreamFramer::new(limits)),
             _ => Framer::Sse(SseFramer::new(limits)),
         }
     }
@@ -117,6 +119,7 @@ impl Dialect {
             Self::Ollama => &ollama::Encoder,
             Self::Mistral => &mistral::Encoder,
             Self::Cohere => &cohere::Encoder,
+            Self::BedrockConverse => &bedrock_converse::Encoder,
         }
     }
 }

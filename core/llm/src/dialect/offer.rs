@@ -1,7 +1,7 @@
 //! The offer of a request: the tools and the form of the answer, as the endpoint takes them.
 
 use super::encoding::{names, own_tools};
-use super::form::{OPENAI, formed, said, takes_format_beside_tools};
+use super::form::{OPENAI, check_takes_format, formed, said};
 use super::{GenerationSettings, ResponseFormat, ToolChoice, gemini};
 use crate::event::{Message, ToolDefinition};
 use crate::provider::{Dialect, Endpoint, UserField};
@@ -202,13 +202,8 @@ impl Offer {
             return;
         }
         let has_tools = !self.tools.is_empty() || !own_tools(&self.settings).is_empty();
-        let held = if has_tools && !takes_format_beside_tools(endpoint) {
-            Err(format!(
-                "{provider} takes no form of the answer beside tools"
-            ))
-        } else {
-            formed(endpoint.dialect, format)
-        };
+        let held = check_takes_format(endpoint, format, has_tools)
+            .and_then(|()| formed(endpoint.dialect, format));
         match held {
             Ok((format, lost)) => {
                 self.warnings.extend(lost.map(|lost| {
@@ -267,7 +262,8 @@ fn is_told_of_users(endpoint: &Endpoint) -> bool {
         | Dialect::GeminiInteractions
         | Dialect::Ollama
         | Dialect::Mistral
-        | Dialect::Cohere => false,
+        | Dialect::Cohere
+        | Dialect::BedrockConverse => false,
     }
 }
 
@@ -276,7 +272,7 @@ fn rules(dialect: Dialect) -> Option<Rules> {
     let rules = Rules::default();
     match dialect {
         Dialect::AgUi => None,
-        Dialect::Anthropic => Some(Rules {
+        Dialect::Anthropic | Dialect::BedrockConverse => Some(Rules {
             plain_names: true,
             ..rules
         }),

@@ -171,6 +171,19 @@ impl<R: FrameReader> Templated<R> {
     }
 }
 
+impl<R: FrameReader> Templated<R> {
+    /// Reads a frame that reports a failure, which ends the stream.
+    #[cold]
+    fn failure(&mut self, frame: Frame<'_>, sink: &mut dyn Sink) -> Result<(), DecodeError> {
+        if self.reader.is_over() {
+            return Ok(());
+        }
+        let name = String::from_utf8_lossy(frame.event);
+        self.reader
+            .fail(StreamError::named(&name, frame.data), sink)
+    }
+}
+
 impl<R: FrameReader + PartialEq> PartialEq for Templated<R> {
     fn eq(&self, other: &Self) -> bool {
         self.reader == other.reader
@@ -181,6 +194,9 @@ impl<R: FrameReader> Decode for Templated<R> {
     fn frame(&mut self, frame: Frame<'_>, sink: &mut dyn Sink) -> Result<(), DecodeError> {
         if frame.is_stray {
             return self.stray(frame.data, sink);
+        }
+        if frame.is_failure {
+            return self.failure(frame, sink);
         }
         if self.reader.takes_pieces()
             && let Some(fit) = self.templates.find(frame)

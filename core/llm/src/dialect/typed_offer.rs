@@ -1,7 +1,7 @@
 //! Typed answers in requests: by the provider's own schemas, by a final tool, or by an instruction.
 
 use super::encoding::{names, own_tools};
-use super::form::{formed, takes_format_beside_tools};
+use super::form::{check_takes_format, formed};
 use super::offer::{Offer, stands_beside};
 use super::{GenerationSettings, ResponseFormat, ToolChoice};
 use crate::event::ToolDefinition;
@@ -64,16 +64,12 @@ impl Offer {
             return Err(format!("{provider} takes no form of the answer"));
         }
         let has_tools = !self.tools.is_empty() || !own_tools(&self.settings).is_empty();
-        if has_tools && !takes_format_beside_tools(endpoint) {
-            return Err(format!(
-                "{provider} takes no form of the answer beside tools"
-            ));
-        }
         let format = ResponseFormat::Schema {
             name: output.name().to_owned(),
             schema: output.asked(),
             strict: true,
         };
+        check_takes_format(endpoint, &format, has_tools)?;
         let (format, lost) = formed(endpoint.dialect, &format)?;
         if let Some(lost) = lost {
             let lost = format!("{provider} does not hold the answer to all of its schema: {lost}");

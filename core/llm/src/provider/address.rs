@@ -27,11 +27,14 @@ pub enum AddressForm {
     Azure,
     /// A project of Vertex AI: `projects/PROJECT/locations/LOCATION`.
     Vertex,
+    /// A region of AWS, such as `eu-central-1`, or the complete address.
+    Bedrock,
 }
 
 impl AddressForm {
     /// Returns the address that the environment variables of the cloud's own SDKs name, if they name one: that of
-    /// `AZURE_OPENAI_ENDPOINT` and `OPENAI_API_VERSION`, or of `GOOGLE_CLOUD_PROJECT` and `GOOGLE_CLOUD_LOCATION`.
+    /// `AZURE_OPENAI_ENDPOINT` and `OPENAI_API_VERSION`, of `GOOGLE_CLOUD_PROJECT` and `GOOGLE_CLOUD_LOCATION`, or of
+    /// `AWS_ENDPOINT_URL_BEDROCK_RUNTIME`, else the region of `AWS_REGION` or `AWS_DEFAULT_REGION`.
     /// `variable` returns the value of a variable.
     pub fn from_environment(self, variable: impl Fn(&str) -> Option<String>) -> Option<String> {
         let value = |name: &str| {
@@ -56,6 +59,13 @@ impl AddressForm {
                 let location = location.as_deref().unwrap_or("global");
                 Some(format!("projects/{project}/locations/{location}"))
             }
+            Self::Bedrock => [
+                "AWS_ENDPOINT_URL_BEDROCK_RUNTIME",
+                "AWS_REGION",
+                "AWS_DEFAULT_REGION",
+            ]
+            .into_iter()
+            .find_map(value),
         }
     }
 
@@ -69,6 +79,12 @@ impl AddressForm {
             Some(given) => Some(given.to_owned()),
             None => self.from_environment(variable),
         }
+    }
+
+    /// Returns whether a given address is the provider's own although the app names it: a region of AWS, and no proxy.
+    #[must_use]
+    pub fn is_own(self, address: &str) -> bool {
+        self == Self::Bedrock && !is_base_url(address)
     }
 
     #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
@@ -85,6 +101,7 @@ impl AddressForm {
             (Self::Vertex, _) => {
                 "projects/PROJECT/locations/LOCATION (by custom in GOOGLE_CLOUD_PROJECT and GOOGLE_CLOUD_LOCATION)"
             }
+            (Self::Bedrock, _) => "eu-central-1 (by custom in AWS_REGION or AWS_DEFAULT_REGION)",
             (Self::Complete, Dialect::AgUi) => "http://localhost:8000/agent",
             (Self::Complete, _) => "http://localhost:8000/v1",
         }
@@ -99,11 +116,12 @@ impl AddressForm {
     ) -> Result<String, EndpointError> {
         match self {
             Self::Vertex if !is_base_url(address) => project(address),
+            Self::Bedrock if !is_base_url(address) => region(address),
             _ if !is_base_url(address) => Err(EndpointError::BadBaseUrl {
                 base_url: address.to_owned(),
             }),
             Self::Azure => Ok(resource(address, dialect, model)),
-            Self::Complete | Self::Vertex => Ok(address.to_owned()),
+            Self::Complete | Self::Vertex | Self::Bedrock => Ok(address.to_owned()),
         }
     }
 }
@@ -168,6 +186,24 @@ fn project(address: &str) -> Result<String, EndpointError> {
             address: address.to_owned(),
         }),
     }
+}
+
+/// Completes a region. It becomes a part of the address, so that it may hold nothing else.
+///
+/// Source: <https://docs.aws.amazon.com/general/latest/gr/bedrock.html>.
+fn region(region: &str) -> Result<String, EndpointError> {
+    let may_be = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    // A word without a hyphen is a mistake, not a region.
+    if !region.contains('-') || !region.chars().all(may_be) {
+        return Err(EndpointError::BadRegion {
+            address: region.to_owned(),
+        });
+    }
+    let domain = match region.starts_with("cn-") {
+        true => "amazonaws.com.cn",
+        false => "amazonaws.com",
+    };
+    Ok(format!("https://bedrock-runtime.{region}.{domain}"))
 }
 
 #[cfg(test)]
@@ -246,6 +282,43 @@ mod tests {
     }
 
     #[test]
+    fn a_region_becomes_the_address_of_its_runtime() {
+        let complete =
+            |address: &str| AddressForm::Bedrock.complete(address, Dialect::BedrockConverse, "m");
+        for (region, address) in [
+            (
+                "eu-central-1",
+                "https://bedrock-runtime.eu-central-1.amazonaws.com",
+            ),
+            (
+                "us-gov-west-1",
+                "https://bedrock-runtime.us-gov-west-1.amazonaws.com",
+            ),
+            (
+                "cn-north-1",
+                "https://bedrock-runtime.cn-north-1.amazonaws.com.cn",
+            ),
+            ("http://localhost:1/proxy", "http://localhost:1/proxy"),
+        ] {
+            assert_eq!(complete(region).as_deref(), Ok(address));
+        }
+        for bad in [
+            "",
+            "virginia",
+            "us-east-1.evil.example",
+            "us-east-1/x",
+            "EU-WEST-1",
+            "a-@b",
+        ] {
+            let refused = complete(bad);
+            assert!(
+                matches!(refused, Err(EndpointError::BadRegion { .. })),
+                "{bad}"
+            );
+        }
+    }
+
+    #[test]
     fn the_variables_of_the_sdks_name_an_address() {
         let environment = |form: AddressForm, set: &[(&str, &str)]| {
             form.from_environment(|name| {
@@ -285,6 +358,27 @@ mod tests {
                     ("GOOGLE_CLOUD_LOCATION", "us-east5"),
                 ],
                 Some("projects/p/locations/us-east5"),
+            ),
+            (
+                AddressForm::Bedrock,
+                vec![
+                    ("AWS_DEFAULT_REGION", "us-east-1"),
+                    ("AWS_REGION", "eu-west-1"),
+                ],
+                Some("eu-west-1"),
+            ),
+            (
+                AddressForm::Bedrock,
+                vec![("AWS_DEFAULT_REGION", "us-east-1")],
+                Some("us-east-1"),
+            ),
+            (
+                AddressForm::Bedrock,
+                vec![
+                    ("AWS_REGION", "eu-west-1"),
+                    ("AWS_ENDPOINT_URL_BEDROCK_RUNTIME", "http://localhost:1"),
+                ],
+                Some("http://localhost:1"),
             ),
             (AddressForm::Complete, vec![endpoint], None),
         ] {

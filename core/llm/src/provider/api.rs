@@ -189,7 +189,8 @@ impl Provider {
         key: Option<Secret>,
     ) -> Result<Option<Secret>, EndpointError> {
         let key = key.filter(|key| !key.expose().is_empty());
-        if self.needs_key && base_url.is_none() && key.is_none() {
+        let is_own = base_url.is_none_or(|address| self.address.is_own(address));
+        if self.needs_key && is_own && key.is_none() {
             return Err(EndpointError::NoKey {
                 provider: self.name.to_string(),
                 variable: self.key_variable.to_string(),

@@ -25,11 +25,13 @@ pub enum Dialect {
     Mistral,
     /// Cohere's chat, version 2.
     Cohere,
+    /// Amazon Bedrock's Converse, `ConverseStream`.
+    BedrockConverse,
 }
 
 impl Dialect {
     /// All dialects.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::AgUi,
         Self::OpenAiChat,
         Self::OpenAiResponses,
@@ -39,6 +41,7 @@ impl Dialect {
         Self::Ollama,
         Self::Mistral,
         Self::Cohere,
+        Self::BedrockConverse,
     ];
 
     /// Returns the dialect's name, which configuration files and stored runs use.
@@ -54,6 +57,7 @@ impl Dialect {
             Self::Ollama => "ollama",
             Self::Mistral => "mistral",
             Self::Cohere => "cohere",
+            Self::BedrockConverse => "bedrock-converse",
         }
     }
 

@@ -59,6 +59,12 @@ pub enum EndpointError {
         /// The address that was given.
         address: String,
     },
+    /// The address of a provider in AWS is no region.
+    #[error("`{address}` is no region of AWS: write one such as `eu-central-1`, or a base URL")]
+    BadRegion {
+        /// The address that was given.
+        address: String,
+    },
     /// No model was named.
     #[error("name a model for {provider}")]
     NoModel {

@@ -469,6 +469,15 @@ pub(super) static PROVIDERS: &[Provider] = &[
         },
         AddressForm::Vertex,
     ),
+    cloud(
+        "bedrock",
+        // A Bedrock API key. A host may sign requests with credentials of AWS instead.
+        "AWS_BEARER_TOKEN_BEDROCK",
+        true,
+        "converse",
+        const { &[api("converse", Dialect::BedrockConverse, None, MESSAGES)] },
+        AddressForm::Bedrock,
+    ),
     provider(
         "openai-compatible",
         "OPENAI_COMPATIBLE_API_KEY",

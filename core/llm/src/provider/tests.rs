@@ -30,7 +30,7 @@ fn errors_name_what_there_is() {
     assert_eq!(
         find("opanai").expect_err("unknown").to_string(),
         "there is no provider `opanai`; there are: openai, openrouter, anthropic, gemini, mistral, cohere, groq, \
-         together, fireworks, nvidia, ollama, azure, vertex, openai-compatible, ag-ui"
+         together, fireworks, nvidia, ollama, azure, vertex, bedrock, openai-compatible, ag-ui"
     );
     let openai = find("openai").expect("known");
     assert_eq!(

@@ -44,16 +44,18 @@ const TAGS: &str = "
 /// The values that stay in the fields of [`TAGS`].
 const WORDS: &str = "
     accept activity after_answer after_tool ag-ui anthropic application/json application/vnd.ag-ui.event+proto
-    application/x-ndjson assistant at_start audio audio/mpeg audio/wav authentication auto background
-    before_request before_tool blocks busy cancel cancelled cohere complete connection content contentFilter
-    contextTooLong continue data denied derived details developer document end_only error fail file five-minutes
-    fixed function gemini gemini-interactions go_on granted high host image image/gif image/jpeg image/png image/webp in_order
-    interrupt invalidRequest invalidResponse json json-first keep last-event-id length limit_reached limitReached
-    low medium minimal mistral misuse native never none notFound ollama one-hour openai-chat openai-responses
-    options outcome_unknown outputInvalid overloaded panicked pause_clocks permission prompt protobuf-first
-    protocol provider quota rateLimit reasoning reasoning_effort refused rejected reopen repeated replay required resolved
-    retention safety_identifier send serverError snapshot stop store success sum_up system text text/event-stream
-    text/html text/plain timed_out timeout tool tool_calls toolFailed trim truncated url user video video/mp4 warn
+    application/vnd.amazon.eventstream application/x-ndjson assistant at_start audio audio/mpeg audio/wav
+    authentication auto background bedrock-converse before_request before_tool blocks busy cancel cancelled
+    cohere complete connection content contentFilter contextTooLong continue data denied derived details
+    developer document end_only error fail file five-minutes fixed function gemini gemini-interactions go_on
+    granted high host image image/gif image/jpeg image/png image/webp in_order interrupt invalidRequest
+    invalidResponse json json-first keep last-event-id length limit_reached limitReached low medium minimal
+    mistral misuse native never none notFound ollama one-hour openai-chat openai-responses options
+    outcome_unknown outputInvalid overloaded panicked pause_clocks permission prompt protobuf-first protocol
+    provider quota rateLimit reasoning reasoning_effort refused rejected reopen repeated replay required
+    resolved retention safety_identifier send serverError snapshot stop store success sum_up system text
+    text/event-stream text/html text/plain timed_out timeout tool tool_calls toolFailed trim truncated url user
+    video video/mp4 warn
 ";
 
 /// The fields with ids.

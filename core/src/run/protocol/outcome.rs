@@ -112,6 +112,8 @@ impl Incomplete {
             | "requires_continuation"
             | "model_context_window_exceeded" => Self::Length,
             "content_filter"
+            | "content_filtered"
+            | "guardrail_intervened"
             | "safety"
             | "recitation"
             | "language"

@@ -2,7 +2,7 @@
 
 use super::pieces;
 use super::random::Random;
-use super::targets::ELEVEN;
+use super::targets::PROVIDERS;
 use serde_json::json;
 use stepwell_core::ToolCallId;
 use stepwell_core::event::{
@@ -31,7 +31,7 @@ pub(crate) fn history(seed: u64, source: &str) -> Vec<Message> {
     let steps = 3 + making.random.below(6);
     for _ in 0..steps {
         if making.random.chance(12) {
-            making.provider = (*making.random.pick(&ELEVEN)).to_owned();
+            making.provider = (*making.random.pick(&PROVIDERS)).to_owned();
         }
         making.step();
     }

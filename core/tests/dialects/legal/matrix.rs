@@ -5,7 +5,7 @@
 
 use super::histories::{COUNT, cancelled, cut, history};
 use super::pieces::mark;
-use super::targets::{ELEVEN, encode, endpoints, settings, tools};
+use super::targets::{PROVIDERS, encode, endpoints, settings, tools};
 use crate::validate;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -62,7 +62,7 @@ fn check(
     signed: &Signed,
 ) -> usize {
     let (tools, settings) = (tools(), settings(usize::try_from(seed).expect("small")));
-    let others: Vec<_> = ELEVEN
+    let others: Vec<_> = PROVIDERS
         .iter()
         .filter(|provider| **provider != endpoint.provider)
         .map(|provider| mark(provider))
@@ -105,12 +105,12 @@ fn i13_every_prefix_of_any_history_is_legal_for_every_provider() {
     let found = Mutex::new(Found::new());
     let counts = Mutex::new((0, 0));
     let signed = Signed::default();
-    let pairs: Vec<_> = ELEVEN
+    let pairs: Vec<_> = PROVIDERS
         .iter()
-        .flat_map(|source| ELEVEN.iter().map(move |target| (*source, *target)))
+        .flat_map(|source| PROVIDERS.iter().map(move |target| (*source, *target)))
         .filter(|(source, target)| source != target)
         .collect();
-    assert_eq!(pairs.len(), 110);
+    assert_eq!(pairs.len(), 132);
     thread::scope(|scope| {
         for half in 0..2 {
             let (found, counts, signed, pairs) = (&found, &counts, &signed, &pairs);
@@ -140,7 +140,7 @@ fn i13_every_prefix_of_any_history_is_legal_for_every_provider() {
         ];
         own.contains(&name(endpoint).as_str())
     };
-    let all = ELEVEN.iter().flat_map(|provider| endpoints(provider));
+    let all = PROVIDERS.iter().flat_map(|provider| endpoints(provider));
     for endpoint in all.filter(signs) {
         assert!(
             signed.contains(&name(&endpoint)),
@@ -155,9 +155,9 @@ fn i13_every_prefix_of_any_history_is_legal_for_every_provider() {
 fn requests_for_the_providers_own_types() {
     let file = std::env::var_os("STEPWELL_REQUESTS").expect("STEPWELL_REQUESTS names a file");
     let mut lines = String::new();
-    let pairs = ELEVEN
+    let pairs = PROVIDERS
         .iter()
-        .flat_map(|source| ELEVEN.iter().map(move |target| (source, target)));
+        .flat_map(|source| PROVIDERS.iter().map(move |target| (source, target)));
     for (pair, (source, target)) in pairs.enumerate() {
         for endpoint in endpoints(target) {
             for seed in seeds(pair) {
@@ -182,7 +182,7 @@ fn requests_for_the_providers_own_types() {
 #[test]
 fn without_the_legaliser_every_api_refuses_some() {
     let ids = HopIds::default();
-    let all = ELEVEN.iter().flat_map(|provider| endpoints(provider));
+    let all = PROVIDERS.iter().flat_map(|provider| endpoints(provider));
     for endpoint in all {
         let refused = (0..COUNT).filter(|seed| {
             let request = ModelRequest {
@@ -211,7 +211,7 @@ fn i13_an_agent_gets_a_result_for_every_call() {
     let found = Mutex::new(Found::new());
     let mut requests = 0;
     for endpoint in endpoints("ag-ui") {
-        for (source, seed) in ELEVEN
+        for (source, seed) in PROVIDERS
             .iter()
             .flat_map(|source| (0..20).map(move |seed| (source, seed)))
         {

@@ -1,7 +1,7 @@
 //! What holds of the legaliser itself.
 
 use super::histories::history;
-use super::targets::{ELEVEN, endpoints, kimis};
+use super::targets::{PROVIDERS, endpoints, kimis};
 use std::borrow::Cow;
 use std::collections::HashSet;
 use stepwell_core::dialect::Endpoint;
@@ -10,12 +10,12 @@ use stepwell_core::event::{ContentPart, Message, MessageContent};
 
 /// Histories of every source, and every API that they may be for.
 fn each(mut check: impl FnMut(&Endpoint, &[Message])) {
-    let all: Vec<_> = ELEVEN
+    let all: Vec<_> = PROVIDERS
         .iter()
         .flat_map(|provider| endpoints(provider))
         .chain(kimis())
         .collect();
-    for source in ELEVEN {
+    for source in PROVIDERS {
         for seed in 0..20 {
             let history = history(seed, source);
             for endpoint in &all {

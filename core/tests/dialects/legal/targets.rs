@@ -8,8 +8,8 @@ use stepwell_core::dialect::{
 use stepwell_core::event::{Message, ToolDefinition};
 use stepwell_core::provider;
 
-/// The eleven, by the names in the table.
-pub(crate) const ELEVEN: [&str; 11] = [
+/// The providers with an address or a format of their own, by the names in the table.
+pub(crate) const PROVIDERS: [&str; 12] = [
     "openai",
     "openrouter",
     "anthropic",
@@ -21,6 +21,7 @@ pub(crate) const ELEVEN: [&str; 11] = [
     "together",
     "fireworks",
     "nvidia",
+    "bedrock",
 ];
 
 /// All of a provider's APIs.
@@ -28,6 +29,7 @@ pub(crate) fn endpoints(provider: &str) -> Vec<Endpoint> {
     let model = match provider {
         "gemini" => "gemini-3-pro-preview",
         "anthropic" => "claude-sonnet-4-5",
+        "bedrock" => "anthropic.claude-sonnet-4-5-20250929-v1:0",
         "openai" => "gpt-5",
         _ => "a-model",
     };

@@ -60,6 +60,7 @@ impl Answer {
             Dialect::GeminiInteractions => interactions(self, &mut add),
             Dialect::Ollama => ollama(self, &mut add),
             Dialect::Cohere => cohere(self, &mut add),
+            Dialect::BedrockConverse => bedrock_converse(self, &mut add),
             _ => ag_ui(self, &mut add),
         }
         frames.iter().map(|frame| filled(frame)).collect()
@@ -342,6 +343,45 @@ fn cohere(answer: &Answer, add: &mut dyn FnMut(Value)) {
     );
 }
 
+/// Each event with its name in the field `event`: see [`on_the_wire`].
+fn bedrock_converse(answer: &Answer, add: &mut dyn FnMut(Value)) {
+    add(json!({"event": "messageStart", "role": "assistant"}));
+    let mut index = 0;
+    let mut deltas = |add: &mut dyn FnMut(Value),
+                      pieces: &[String],
+                      delta: &dyn Fn(String) -> Value| {
+        for piece in pieces {
+            add(
+                json!({"event": "contentBlockDelta", "contentBlockIndex": index, "delta": delta(raw(piece)), "p": "abc"}),
+            );
+        }
+        add(json!({"event": "contentBlockStop", "contentBlockIndex": index}));
+        index += 1;
+    };
+    if !answer.thought.is_empty() {
+        deltas(
+            add,
+            &answer.thought,
+            &|text| json!({"reasoningContent": {"text": text}}),
+        );
+    }
+    if !answer.text.is_empty() {
+        deltas(add, &answer.text, &|text| json!({"text": text}));
+    }
+    let before = usize::from(!answer.thought.is_empty()) + usize::from(!answer.text.is_empty());
+    for (call, index) in answer.calls.iter().zip(before..) {
+        let start = json!({"toolUse": {"toolUseId": call.id, "name": call.name}});
+        add(json!({"event": "contentBlockStart", "contentBlockIndex": index, "start": start}));
+        deltas(
+            add,
+            &call.arguments,
+            &|text| json!({"toolUse": {"input": text}}),
+        );
+    }
+    add(json!({"event": "messageStop", "stopReason": "tool_use"}));
+    add(json!({"event": "metadata", "usage": {"inputTokens": 7, "outputTokens": 9}}));
+}
+
 fn ag_ui(answer: &Answer, add: &mut dyn FnMut(Value)) {
     add(json!({"type": "RUN_STARTED", "threadId": "t", "runId": "r"}));
     if !answer.thought.is_empty() {
@@ -384,6 +424,23 @@ pub(crate) fn body<T: AsRef<str>>(dialect: Dialect, frames: &[T]) -> String {
         _ => format!("data: {}\n\n", frame.as_ref()),
     };
     frames.iter().map(frame).collect()
+}
+
+/// The body as it goes over the wire: where the dialect has binary messages, each event of the text is one. Its name is
+/// that in the field `event`, which the dialect does not read.
+pub(crate) fn on_the_wire(dialect: Dialect, body: &str) -> Vec<u8> {
+    if dialect != Dialect::BedrockConverse {
+        return body.as_bytes().to_vec();
+    }
+    let events = body.split("\n\n").filter(|event| !event.is_empty());
+    let events = events.flat_map(|event| {
+        let data = event.strip_prefix("data: ").unwrap_or(event);
+        let name = data
+            .rsplit_once("\"event\":\"")
+            .and_then(|(_, rest)| rest.split_once('"'));
+        crate::wire::event_stream::event(name.map_or("", |(name, _)| name), data)
+    });
+    events.collect()
 }
 
 /// What came of a body.
@@ -440,7 +497,7 @@ fn read_with(dialect: Dialect, body: &str, size: usize, snapshots: bool) -> (Rea
     let mut transcript = Transcript::default();
     let mut warnings = Warnings::default();
     let mut end = Ok(());
-    for piece in body.as_bytes().chunks(size) {
+    for piece in on_the_wire(dialect, body).chunks(size) {
         end = pipeline.receive(piece, &mut transcript, &mut warnings);
         if end.is_err() {
             break;

@@ -111,7 +111,7 @@ proptest! {
         let arguments = &read.calls[0][2];
         let value = parse_arguments(arguments).expect("it is JSON");
         prop_assert_eq!(value["t"].as_str(), Some(text.as_str()));
-        for provider in targets::ELEVEN {
+        for provider in targets::PROVIDERS {
             for endpoint in targets::endpoints(provider) {
                 let call = json!({"id": "call_1234", "type": "function", "function": {"name": "weather", "arguments": arguments}});
                 let history = json!([

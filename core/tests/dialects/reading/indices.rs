@@ -24,7 +24,13 @@ fn one_thing_after_another_needs_no_index() {
         let frames = Answer::small().frames(dialect);
         let bare = without(
             &frames,
-            &["index", "output_index", "content_index", "summary_index"],
+            &[
+                "index",
+                "output_index",
+                "content_index",
+                "summary_index",
+                "contentBlockIndex",
+            ],
         );
         if dialect != Dialect::AgUi && dialect != Dialect::Ollama {
             assert_ne!(bare, frames, "{dialect:?}");

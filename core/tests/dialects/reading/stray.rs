@@ -56,7 +56,7 @@ const ERRORS: [(&str, &str, ApiErrorKind); 9] = [
 
 fn sse() -> impl Iterator<Item = Dialect> {
     let all = Dialect::ALL.into_iter();
-    all.filter(|dialect| *dialect != Dialect::Ollama)
+    all.filter(|dialect| !matches!(dialect, Dialect::Ollama | Dialect::BedrockConverse))
 }
 
 /// A body of the first frames of an answer, and something behind them.

@@ -3,7 +3,9 @@
 use super::support::{Seen, cut, limits, mad_body, places, read, receive, sse};
 use crate::cases::cases;
 use proptest::prelude::*;
-use stepwell_core::wire::{Framer, JsonLinesFramer, LengthPrefixedFramer, SseFramer};
+use stepwell_core::wire::{
+    EventStreamFramer, Framer, JsonLinesFramer, LengthPrefixedFramer, SseFramer,
+};
 
 /// Framers of all kinds, without limits that matter and with limits that random bodies pass.
 fn framer() -> impl Strategy<Value = Framer> {
@@ -11,10 +13,11 @@ fn framer() -> impl Strategy<Value = Framer> {
         Just(limits(1 << 20, 1 << 20)),
         (0..24_usize, 0..24_usize).prop_map(|(line, event)| limits(line, event)),
     ];
-    (limits, 0..3).prop_map(|(limits, kind)| match kind {
+    (limits, 0..4).prop_map(|(limits, kind)| match kind {
         0 => SseFramer::new(limits).into(),
         1 => JsonLinesFramer::new(limits).into(),
-        _ => LengthPrefixedFramer::new(limits).into(),
+        2 => LengthPrefixedFramer::new(limits).into(),
+        _ => EventStreamFramer::new(limits).into(),
     })
 }
 

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod cuts;
+pub(crate) mod event_stream;
 mod eventsource_stream;
 mod json_lines;
 mod length_prefixed;

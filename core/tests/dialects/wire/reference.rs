@@ -50,6 +50,7 @@ fn interpret(body: &[u8], ended: bool) -> Stream {
                     event,
                     data,
                     id: id.clone(),
+                    is_failure: false,
                 });
             }
             continue;

@@ -8,14 +8,20 @@ pub(crate) struct Owned {
     pub(crate) event: Vec<u8>,
     pub(crate) data: Vec<u8>,
     pub(crate) id: Vec<u8>,
+    pub(crate) is_failure: bool,
 }
 
 impl std::fmt::Debug for Owned {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { event, data, id } = self;
+        let Self {
+            event,
+            data,
+            id,
+            is_failure,
+        } = self;
         write!(
             f,
-            "({:?}, {:?}, {:?})",
+            "({:?}, {:?}, {:?}, {is_failure})",
             event.escape_ascii().to_string(),
             data.escape_ascii().to_string(),
             id.escape_ascii().to_string()
@@ -25,7 +31,10 @@ impl std::fmt::Debug for Owned {
 
 impl From<Frame<'_>> for Owned {
     fn from(frame: Frame<'_>) -> Self {
-        owned(frame.event, frame.data, frame.id)
+        Self {
+            is_failure: frame.is_failure,
+            ..owned(frame.event, frame.data, frame.id)
+        }
     }
 }
 
@@ -38,6 +47,7 @@ pub(crate) fn owned(
         event: event.as_ref().to_vec(),
         data: data.as_ref().to_vec(),
         id: id.as_ref().to_vec(),
+        is_failure: false,
     }
 }
 
@@ -96,7 +106,7 @@ impl Seen {
     pub(crate) fn last_event_id(&self) -> &[u8] {
         match &self.framer {
             Framer::Sse(framer) => framer.last_event_id(),
-            Framer::JsonLines(_) | Framer::LengthPrefixed(_) => &[],
+            _ => &[],
         }
     }
 }

@@ -7,6 +7,8 @@ mod typed_tools;
 use crate::agent::Agent;
 use crate::answer::output::Output;
 use crate::app::asking::Asking;
+#[cfg(feature = "aws")]
+use crate::app::aws::AwsCredentialSource;
 use crate::app::credentials::CredentialSource;
 use crate::app::instructions::InstructionsSource;
 use crate::app::journal::JournalSink;
@@ -65,6 +67,8 @@ struct BuilderParts {
     decoder: Option<Arc<dyn OutputDecoder>>,
     output: OwnOutput,
     credentials: Option<Arc<dyn CredentialSource>>,
+    #[cfg(feature = "aws")]
+    aws: Option<Arc<dyn AwsCredentialSource>>,
     hooks: HookHandlers,
     instructions: Option<Arc<dyn InstructionsSource>>,
     journal: Option<Arc<dyn JournalSink>>,
@@ -175,6 +179,8 @@ impl<D> AgentBuilder<D> {
             decoder: None,
             output: OwnOutput::default(),
             credentials: None,
+            #[cfg(feature = "aws")]
+            aws: None,
             hooks: HookHandlers::new(),
             instructions: None,
             journal: None,
@@ -208,6 +214,8 @@ impl<D> AgentBuilder<D> {
             health,
             decoder,
             credentials,
+            #[cfg(feature = "aws")]
+            aws,
             hooks,
             instructions,
             journal,
@@ -227,6 +235,10 @@ impl<D> AgentBuilder<D> {
         parts.health = health;
         parts.decoder = decoder;
         parts.credentials = credentials;
+        #[cfg(feature = "aws")]
+        {
+            parts.aws = aws;
+        }
         parts.hooks = hooks;
         parts.instructions = instructions;
         parts.journal = journal;
@@ -418,9 +430,15 @@ impl BuilderParts {
     /// Returns why the agent cannot be built.
     fn find_error(&self) -> Option<BuildError> {
         let has_credentials = self.config.credentials == Credentials::Host;
-        let needs_no_key = |error: &&ModelError| {
-            let lacks_key = matches!(error, ModelError::Endpoint(EndpointError::NoKey { .. }));
-            !(lacks_key && has_credentials)
+        #[cfg(feature = "aws")]
+        let is_signed = |provider: &str| provider == crate::model::SIGNED && self.aws.is_some();
+        #[cfg(not(feature = "aws"))]
+        let is_signed = |_: &str| false;
+        let needs_no_key = |error: &&ModelError| match error {
+            ModelError::Endpoint(EndpointError::NoKey { provider, .. }) => {
+                !has_credentials && !is_signed(provider)
+            }
+            _ => true,
         };
         if let Some(error) = self.model_error.as_ref().filter(needs_no_key) {
             return Some(error.clone().into());
@@ -459,6 +477,8 @@ impl BuilderParts {
             health: self.health,
             decoder: self.decoder,
             credentials: self.credentials,
+            #[cfg(feature = "aws")]
+            aws: self.aws,
             hooks: self.hooks,
             instructions: self.instructions,
             journal: self.journal,

@@ -1,6 +1,8 @@
 //! The app's code that turns call: for keys, runs and instructions, for hooks, to shorten, to decode and to record.
 
 use super::AgentBuilder;
+#[cfg(feature = "aws")]
+use crate::app::aws::AwsCredentialSource;
 use crate::app::credentials::CredentialSource;
 use crate::app::hooks::Hook;
 use crate::app::instructions::InstructionsSource;
@@ -155,6 +157,29 @@ impl<D, T> AgentBuilder<D, T> {
     pub fn credentials(mut self, source: impl CredentialSource) -> Self {
         self.parts.config.credentials = Credentials::Host;
         self.parts.credentials = Some(Arc::new(source));
+        self
+    }
+
+    /// Sets the credentials of AWS, with which requests to Amazon Bedrock are signed that have no API key (feature
+    /// `aws`). They are [`AwsCredentials`](crate::credentials::AwsCredentials), or an async closure to them. Each request
+    /// is signed right before it is sent, and so is each retry. Without this, the credentials are those of `AWS_ACCESS_KEY_ID`,
+    /// `AWS_SECRET_ACCESS_KEY` and `AWS_SESSION_TOKEN`.
+    ///
+    /// ```
+    /// use stepwell_io::credentials::AwsCredentials;
+    /// use stepwell_io::{Agent, Model};
+    ///
+    /// let model = Model::bedrock("amazon.nova-lite-v1:0").base_url("eu-central-1");
+    /// let agent = Agent::builder(model)
+    ///     .aws_credentials(AwsCredentials::new("the id", "the secret"))
+    ///     .build()?;
+    /// # let _: Agent = agent;
+    /// # Ok::<(), stepwell_io::Error>(())
+    /// ```
+    #[cfg(feature = "aws")]
+    #[must_use]
+    pub fn aws_credentials(mut self, source: impl AwsCredentialSource) -> Self {
+        self.parts.aws = Some(Arc::new(source));
         self
     }
 

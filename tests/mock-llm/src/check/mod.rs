@@ -18,6 +18,7 @@
 mod ag_ui;
 mod anthropic;
 mod at;
+mod bedrock_converse;
 mod calls;
 mod chat;
 mod cohere;
@@ -134,7 +135,10 @@ impl<'a> Rules<'a> {
         if !body.value.is_object() {
             return breaches.add(body, "the body is a JSON object");
         }
-        if !matches!(self.dialect, Dialect::Gemini | Dialect::AgUi) {
+        if !matches!(
+            self.dialect,
+            Dialect::Gemini | Dialect::AgUi | Dialect::BedrockConverse
+        ) {
             let model = body.get("model");
             breaches.unless(!model.text().is_empty(), &model, "the model is named");
             let streams = body.get("stream").value != &Value::Bool(false);
@@ -145,6 +149,7 @@ impl<'a> Rules<'a> {
             Dialect::OpenAiChat => chat::check(body, self.provider, breaches),
             Dialect::OpenAiResponses => responses::check(body, self.provider, breaches),
             Dialect::Anthropic => anthropic::check(body, breaches),
+            Dialect::BedrockConverse => bedrock_converse::check(body, self.model, breaches),
             Dialect::Gemini => gemini::check(body, self.model, breaches),
             Dialect::GeminiInteractions => interactions::check(body, breaches),
             Dialect::Ollama => ollama::check(body, breaches),
@@ -181,6 +186,7 @@ impl<'a> Rules<'a> {
             Dialect::GeminiInteractions => "/interactions",
             Dialect::Ollama => "/api/chat",
             Dialect::Cohere => "/chat",
+            Dialect::BedrockConverse => "/converse-stream",
         };
         let ends = url.ends_with(path);
         breaches.unless(ends, body, format!("the path ends with {path}"));

@@ -10,6 +10,7 @@
 
 mod ag_ui;
 mod anthropic;
+mod bedrock_converse;
 mod cohere;
 mod gemini;
 mod gemini_interactions;
@@ -44,13 +45,16 @@ pub enum Dialect {
     Ollama,
     /// Anthropic's Messages: `POST {url}/messages`.
     Anthropic,
+    /// Amazon Bedrock's Converse: `POST {url}/model/{model}/converse-stream`. The answer is a stream of binary messages. A
+    /// frame of a test's own is an object with one field, the event's name: `{"messageStop": {…}}`.
+    BedrockConverse,
     /// AG-UI over server-sent events: `POST {url}`.
     AgUi,
 }
 
 impl Dialect {
     /// All of them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::OpenAiChat,
         Self::OpenAiResponses,
         Self::Mistral,
@@ -59,6 +63,7 @@ impl Dialect {
         Self::GeminiInteractions,
         Self::Ollama,
         Self::Anthropic,
+        Self::BedrockConverse,
         Self::AgUi,
     ];
 
@@ -74,6 +79,7 @@ impl Dialect {
             Self::GeminiInteractions => "gemini-interactions",
             Self::Ollama => "ollama",
             Self::Anthropic => "anthropic",
+            Self::BedrockConverse => "bedrock-converse",
             Self::AgUi => "ag-ui",
         }
     }
@@ -94,6 +100,7 @@ impl Dialect {
             Self::Gemini | Self::GeminiInteractions => "/v1beta",
             Self::Ollama => "",
             Self::Anthropic => "/v1",
+            Self::BedrockConverse => "/bedrock",
             Self::AgUi => "/ag-ui",
         }
     }
@@ -120,6 +127,7 @@ impl Dialect {
             Self::GeminiInteractions => &gemini_interactions::GeminiInteractions,
             Self::Ollama => &ollama::Ollama,
             Self::Anthropic => &anthropic::Anthropic,
+            Self::BedrockConverse => &bedrock_converse::BedrockConverse,
             Self::AgUi => &ag_ui::AgUi,
         }
     }
@@ -150,6 +158,11 @@ pub(crate) trait Wire: Sync {
 
     /// The body of an error response.
     fn error(&self, refusal: &Refusal) -> Value;
+
+    /// The headers of an error response, besides its media type.
+    fn error_headers(&self, _refusal: &Refusal) -> Vec<(&'static str, String)> {
+        Vec::new()
+    }
 
     /// The `content-type` of a streamed answer.
     fn stream_type(&self) -> &'static str;

@@ -7,6 +7,7 @@ use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::server::access::Access;
 use crate::server::background::Readability;
 use crate::server::hop::{Content, Step, ToolCall};
 use crate::writer::Usage;
@@ -24,6 +25,16 @@ pub(crate) struct ScriptJson {
     lenient: bool,
     #[serde(default)]
     piece_delay_ms: u64,
+    bearer: Option<String>,
+    aws_credentials: Option<AwsCredentialsJson>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct AwsCredentialsJson {
+    access_key_id: String,
+    secret_access_key: String,
+    session_token: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -131,7 +142,15 @@ impl TryFrom<ScriptJson> for Script {
             piece_delay: Duration::from_millis(json.piece_delay_ms),
             discards_requests: false,
             scenes: Vec::new(),
+            access: Access::default(),
         };
+        if let Some(key) = json.bearer {
+            script = script.bearer(key);
+        }
+        if let Some(own) = json.aws_credentials {
+            let token = own.session_token.as_deref();
+            script = script.aws_credentials(own.access_key_id, own.secret_access_key, token);
+        }
         for scene in json.scenes {
             script = script.scene(scene.keyword, hops(scene.hops)?);
         }

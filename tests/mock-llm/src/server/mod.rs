@@ -1,5 +1,6 @@
 //! The server: takes requests and chooses the hop.
 
+mod access;
 mod background;
 mod body;
 mod connection;
@@ -274,6 +275,11 @@ impl Server {
     async fn answer(&self, turn: Turn) -> Response {
         let Turn { request, .. } = &turn;
         let (method, path) = (request.method.as_str(), request.path.as_str());
+        let prefix = self.prefix.as_deref().unwrap_or_default();
+        let access = &self.script.access;
+        if let Err(refusal) = access.check(request, &format!("{prefix}{path}")) {
+            return turn.decline(&refusal);
+        }
         if let (Some(models), "GET") = (Dialect::models(path), method) {
             return turn.whole(json_response(200, &models));
         }

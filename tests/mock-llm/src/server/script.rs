@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::dialect::carries_results;
+use crate::server::access::{Access, SigningKey};
 use crate::server::json::ScriptJson;
 use crate::{Hop, ScriptError};
 
@@ -20,6 +21,7 @@ pub struct Script {
     pub(crate) piece_delay: Duration,
     pub(crate) discards_requests: bool,
     pub(crate) scenes: Vec<(String, Vec<Hop>)>,
+    pub(crate) access: Access,
 }
 
 impl Script {
@@ -32,6 +34,10 @@ impl Script {
             piece_delay: Duration::ZERO,
             discards_requests: false,
             scenes: Vec::new(),
+            access: Access {
+                bearer: None,
+                signed: None,
+            },
         }
     }
 
@@ -81,6 +87,29 @@ impl Script {
     /// an unknown role, a missing field.
     pub const fn lenient(mut self) -> Self {
         self.lenient = true;
+        self
+    }
+
+    /// Refuses requests as Amazon Bedrock does, with a 403, unless they have this key as `authorization: Bearer`. Such a
+    /// request takes no hop.
+    pub fn bearer(mut self, key: impl Into<String>) -> Self {
+        self.access.bearer = Some(key.into());
+        self
+    }
+
+    /// Refuses requests as Amazon Bedrock does, with a 403, unless they are signed with these credentials of AWS, or have
+    /// the key of [`bearer`](Self::bearer). Such a request takes no hop.
+    pub fn aws_credentials(
+        mut self,
+        access_key_id: impl Into<String>,
+        secret_access_key: impl Into<String>,
+        session_token: Option<&str>,
+    ) -> Self {
+        self.access.signed = Some(SigningKey {
+            id: access_key_id.into(),
+            secret: secret_access_key.into(),
+            session_token: session_token.map(str::to_owned),
+        });
         self
     }
 

@@ -16,6 +16,9 @@ use crate::server::record::{Delivery, Receipt};
 use crate::writer::{Setting, Writer};
 use crate::{Hop, RecordedRequest};
 
+/// The media type of Bedrock's streams.
+const EVENT_STREAM: &str = "application/vnd.amazon.eventstream";
+
 /// One request and the way to answer it.
 pub(crate) struct Turn {
     pub(crate) request: RecordedRequest,
@@ -60,8 +63,10 @@ impl Turn {
     }
 
     pub(crate) fn error(self, hop: &Hop, wire: &dyn Wire, message: &str) -> Response {
-        let body = wire.error(&Refusal::new(hop.status, message)).to_string();
-        self.respond(hop, "application/json", vec![Segment::Bytes(body.into())])
+        let refusal = Refusal::new(hop.status, message);
+        let body = wire.error(&refusal).to_string();
+        let response = self.respond(hop, "application/json", vec![Segment::Bytes(body.into())]);
+        with_headers(response, wire, &refusal)
     }
 
     /// Sends what a hop came to.
@@ -77,7 +82,7 @@ impl Turn {
         if let Some(size) = hop.chunks_of {
             segments = body::chunks_of(segments, size);
         }
-        let streamed = ["text/event-stream", "application/x-ndjson"]
+        let streamed = ["text/event-stream", "application/x-ndjson", EVENT_STREAM]
             .iter()
             .any(|kind| content_type.starts_with(kind));
         let response = match <[Segment; 1]>::try_from(segments) {
@@ -106,8 +111,9 @@ impl Turn {
     pub(crate) fn decline(self, refusal: &Refusal) -> Response {
         // A client that has the wrong path is most likely one of OpenAI's.
         let dialect = self.request.dialect.unwrap_or(Dialect::OpenAiChat);
-        let error = dialect.wire().error(refusal);
-        self.whole(json_response(refusal.status, &error))
+        let wire = dialect.wire();
+        let response = json_response(refusal.status, &wire.error(refusal));
+        self.whole(with_headers(response, wire, refusal))
     }
 
     pub(crate) fn whole(mut self, response: Response) -> Response {
@@ -125,6 +131,18 @@ impl Turn {
         self.connection.close();
         std::future::pending().await
     }
+}
+
+/// Puts the headers of the dialect's errors on a response.
+fn with_headers(mut response: Response, wire: &dyn Wire, refusal: &Refusal) -> Response {
+    for (name, value) in wire.error_headers(refusal) {
+        if let Ok(value) = HeaderValue::try_from(value) {
+            response
+                .headers_mut()
+                .insert(HeaderName::from_static(name), value);
+        }
+    }
+    response
 }
 
 fn complete(mut receipt: Receipt, body: Bytes) -> Response {

@@ -11,7 +11,7 @@ const MOST_MARKS: usize = 4;
 ///
 /// Source: <https://platform.claude.com/docs/en/build-with-claude/prompt-caching>.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Mark {
+pub(in super::super) enum Mark {
     FiveMinutes,
     OneHour,
 }
@@ -37,12 +37,12 @@ impl From<CacheLifetime> for Mark {
 
 impl Mark {
     /// Returns the mark that the sender attached to a part.
-    pub(super) fn of_part(metadata: Option<&Value>) -> Option<Self> {
+    pub(in super::super) fn of_part(metadata: Option<&Value>) -> Option<Self> {
         is_marked(metadata).and_then(Self::read)
     }
 
     /// Returns the mark that the sender attached to a message.
-    pub(super) fn of_message(metadata: Option<&Metadata>) -> Option<Self> {
+    pub(in super::super) fn of_message(metadata: Option<&Metadata>) -> Option<Self> {
         metadata?.get("cacheControl").and_then(Self::read)
     }
 
@@ -57,7 +57,7 @@ impl Mark {
 
 /// Makes the marks of a request legal. `places` are where marks may be, in the order of the request; `wanted` are the
 /// places that get `mark` if there is room for it, the most wanted first.
-pub(super) fn settle(places: &mut [&mut Option<Mark>], wanted: &[usize], mark: Mark) {
+pub(in super::super) fn settle(places: &mut [&mut Option<Mark>], wanted: &[usize], mark: Mark) {
     let mut count = places.iter().filter(|place| place.is_some()).count();
     // A later mark covers more.
     for place in places.iter_mut().filter(|place| place.is_some()) {

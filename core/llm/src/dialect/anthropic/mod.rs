@@ -42,18 +42,20 @@ mod thinking;
 mod tools;
 mod usage;
 
+pub(super) use cache::{Mark, settle as settle_marks};
 pub(super) use compaction::{holds_compaction, without_compaction};
 pub(super) use decode::Decoder;
 pub(super) use encode::Encoder;
 pub(super) use messages::goes_on;
-pub(super) use usage::OF_COMPACTION;
+pub(super) use thinking::{Thinking, version};
+pub(super) use usage::{OF_COMPACTION, WRITTEN_FOR_AN_HOUR};
 
 use serde::{Deserialize, Serialize};
 
 /// The data of a thinking block in addition to its text.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum SealedThinking {
+pub(super) enum SealedThinking {
     /// The thinking's signature.
     Signature(String),
     /// The thinking itself, which only the provider can read.

@@ -9,21 +9,21 @@ use serde_json::{Value, json};
 
 /// The fields about thinking in a request.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Thinking {
+pub(in super::super) struct Thinking {
     /// The field `thinking`.
-    pub(super) thinking: Option<Value>,
+    pub(in super::super) thinking: Option<Value>,
     /// The field `effort` of `output_config`.
-    pub(super) effort: Option<&'static str>,
+    pub(in super::super) effort: Option<&'static str>,
     /// The number of tokens for thinking, in addition to the answer's.
-    pub(super) budget: u32,
+    pub(in super::super) budget: u32,
     /// Whether the model should not think.
-    pub(super) is_off: bool,
+    pub(in super::super) is_off: bool,
     /// Whether the model takes no temperature.
-    pub(super) no_temperature: bool,
+    pub(in super::super) no_temperature: bool,
 }
 
 /// The version of a Claude model, by its name: `(4, 5)` for `claude-sonnet-4-5-20250929`. `None` for other names.
-fn version(model: &str) -> Option<(u32, u32)> {
+pub(in super::super) fn version(model: &str) -> Option<(u32, u32)> {
     let (_, name) = model.split_once("claude")?;
     let mut words = name.split(|c: char| !c.is_ascii_alphanumeric());
     // A date has more digits.
@@ -43,7 +43,7 @@ const LEAST_BUDGET: u32 = 1024;
 impl Thinking {
     /// Chooses how the model thinks. `may_think` is whether the history allows thinking with a budget; `room` is the
     /// number of tokens that the model has in addition to those of the answer.
-    pub(super) fn new(
+    pub(in super::super) fn new(
         model: &str,
         settings: &GenerationSettings,
         may_think: bool,

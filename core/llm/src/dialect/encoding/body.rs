@@ -128,6 +128,11 @@ impl<'a, M: SerializeMap> Fields<'a, M> {
         self.put(name, &value)
     }
 
+    /// Leaves out the app's field of this name: what it says is in another field.
+    pub(in super::super) fn leave_out(&mut self, name: &'static str) {
+        self.merged.push(name);
+    }
+
     /// Adds the tools, if there are any. The app's own entries in the field of that name follow them.
     pub(in super::super) fn put_tools<T: Serialize>(
         &mut self,

@@ -13,6 +13,6 @@ pub(in super::super) fn own_tools(settings: &GenerationSettings) -> &[Value] {
 pub(in super::super) fn names(own: &Value) -> impl Iterator<Item = &str> {
     let declared = own["functionDeclarations"].as_array();
     let each = declared.map_or(&[][..], Vec::as_slice).iter();
-    each.chain([own, &own["function"]])
+    each.chain([own, &own["function"], &own["toolSpec"]])
         .filter_map(|tool| tool["name"].as_str())
 }

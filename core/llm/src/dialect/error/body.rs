@@ -54,6 +54,15 @@ impl Report {
         report
     }
 
+    /// Adds the name of the error, as it stands outside of the body: it is the code that names the error best.
+    pub(super) fn name(&mut self, name: &str) {
+        let name = short_name(name);
+        if !name.is_empty() {
+            self.terms.push(name.to_lowercase());
+            self.code = Some(name.to_owned());
+        }
+    }
+
     /// Returns the retry delay that a field or the message asks for.
     pub(super) fn retry_after(&self) -> Option<Duration> {
         self.wait.or_else(|| wait::in_words(&self.message))
@@ -66,6 +75,9 @@ impl Report {
             for field in ["code", "type", "status", "reason"] {
                 self.term(object.get(field));
             }
+            let name = object.get(AWS_TYPE).and_then(Value::as_str);
+            self.terms
+                .extend(name.map(|name| short_name(name).to_lowercase()));
         }
         // OpenRouter: why a request was moderated, the wait, the upstream's own error.
         let metadata = &error["metadata"];
@@ -104,6 +116,16 @@ impl Report {
     }
 }
 
+/// The field with the name of an error of AWS.
+const AWS_TYPE: &str = "__type";
+
+/// Returns the name of an error of AWS without its namespace before it and its address after it:
+/// `com.amazon.coral.service#AccessDeniedException`, `ValidationException:http://…`.
+fn short_name(name: &str) -> &str {
+    let name = name.split(':').next().unwrap_or(name);
+    name.rsplit('#').next().unwrap_or(name).trim()
+}
+
 /// Returns the message and the code or type of an error object, in any of the providers' forms.
 pub(crate) fn describe(body: &Value) -> Option<(String, Option<String>)> {
     let body = first(body);
@@ -111,7 +133,8 @@ pub(crate) fn describe(body: &Value) -> Option<(String, Option<String>)> {
     let message = match error {
         Value::String(text) => text.clone(),
         _ => words(
-            ["message", "detail", "title"]
+            // The capital one is of AWS.
+            ["message", "Message", "detail", "title"]
                 .iter()
                 .find_map(|field| error.get(*field).filter(|value| !value.is_null()))?,
         ),
@@ -123,6 +146,10 @@ pub(crate) fn describe(body: &Value) -> Option<(String, Option<String>)> {
                 .as_str()
                 .map_or_else(|| value.to_string(), str::to_owned)
         })
+    });
+    let code = code.or_else(|| {
+        let name = error.get(AWS_TYPE)?.as_str()?;
+        Some(short_name(name).to_owned())
     });
     let message = match error["metadata"]["raw"].as_str() {
         Some(raw) => {

@@ -5,7 +5,8 @@
 //! <https://ai.google.dev/gemini-api/docs/troubleshooting>, <https://openrouter.ai/docs/api-reference/errors>,
 //! <https://docs.mistral.ai/api>, <https://docs.cohere.com/reference/errors>, <https://console.groq.com/docs/errors>,
 //! <https://docs.together.ai/docs/error-codes>, <https://docs.fireworks.ai/guides/inference-error-codes>,
-//! <https://docs.x.ai/docs/key-information/debugging>, <https://docs.ollama.com/api/errors>.
+//! <https://docs.x.ai/docs/key-information/debugging>, <https://docs.ollama.com/api/errors>,
+//! <https://docs.aws.amazon.com/bedrock/latest/userguide/troubleshooting-api-error-codes.html>.
 
 use super::api_error_kind::ApiErrorKind::{self, *};
 use super::body::Report;
@@ -39,7 +40,8 @@ fn of_status(status: u16) -> Option<ApiErrorKind> {
         404 => NotFound,
         413 => ContextTooLong,
         // A long job at NVIDIA, which the client should ask for again.
-        202 | 408 | 409 => ServerError,
+        // 424 is a model that failed at Bedrock.
+        202 | 408 | 409 | 424 => ServerError,
         529 => Overloaded,
         500..=599 => ServerError,
         _ => return None,
@@ -53,6 +55,12 @@ pub(super) fn of_words(report: &Report) -> Option<ApiErrorKind> {
         codes.find_map(of_status)
     };
     let message = report.message.to_lowercase();
+    // Their messages are about tokens, as those of a prompt that is too long.
+    if report.terms.iter().any(|term| term == THROTTLED)
+        || THROTTLED_WORDS.iter().any(|words| message.contains(words))
+    {
+        return Some(RateLimit);
+    }
     let said = |phrases: &[&str]| phrases.iter().any(|phrase| message.contains(phrase));
     // A specific code takes precedence over the message, the message over general codes (`invalid_request_error`, 400,
     // 403).
@@ -86,6 +94,12 @@ pub(super) fn of_words(report: &Report) -> Option<ApiErrorKind> {
     }
     by_code.or_else(by_number)
 }
+
+/// The name of AWS's error for too many requests or tokens.
+const THROTTLED: &str = "throttlingexception";
+
+/// Its messages, where the name is missing.
+const THROTTLED_WORDS: &[&str] = &["too many tokens, please wait", "too many tokens per day"];
 
 const TOO_LONG: &[&str] = &[
     "prompt is too long",
@@ -168,6 +182,9 @@ const NO_KEY: &[&str] = &[
     "no auth credentials",
     "unauthorized",
     "unregistered callers",
+    "make sure your api key is valid",
+    "security token included in the request is",
+    "request signature we calculated does not match",
 ];
 
 const TOO_MANY: &[&str] = &["rate limit", "rate-limit", "too many requests"];
@@ -199,6 +216,7 @@ fn of_code(code: &str) -> Option<ApiErrorKind> {
         | "slow_down"
         | "capacity_exceeded"
         | "service_tier_capacity_exceeded"
+        | "modelnotreadyexception"
         | "3505" => Overloaded,
         "rate_limit_error"
         | "rate_limit_exceeded"
@@ -208,14 +226,26 @@ fn of_code(code: &str) -> Option<ApiErrorKind> {
         | "tokens"
         | "requests"
         | "1300" => RateLimit,
-        "permission_error" | "permission_denied" => Permission,
+        "permission_error" | "permission_denied" | "accessdeniedexception" => Permission,
+        "servicequotaexceededexception" => Quota,
         "authentication_error"
         | "unauthenticated"
         | "unauthorized"
         | "invalid_api_key"
         | "api_key_invalid"
-        | "invalid_authentication_error" => Authentication,
-        "not_found_error" | "not_found" | "model_not_found" => NotFound,
+        | "invalid_authentication_error"
+        | "unrecognizedclientexception"
+        | "invalidsignatureexception"
+        | "signaturedoesnotmatch"
+        | "expiredtokenexception"
+        | "missingauthenticationtokenexception"
+        | "missingauthenticationtoken"
+        | "incompletesignatureexception"
+        | "incompletesignature"
+        | "invalidclienttokenid" => Authentication,
+        "not_found_error" | "not_found" | "model_not_found" | "resourcenotfoundexception" => {
+            NotFound
+        }
         "api_error"
         | "server_error"
         | "internal_error"
@@ -226,12 +256,20 @@ fn of_code(code: &str) -> Option<ApiErrorKind> {
         | "service_unavailable"
         | "service_unavailable_error"
         | "unavailable"
-        | "bad_gateway" => ServerError,
+        | "bad_gateway"
+        | "internalserverexception"
+        | "internalfailure"
+        | "serviceunavailableexception"
+        | "serviceunavailable"
+        | "modelstreamerrorexception"
+        | "modelerrorexception"
+        | "modeltimeoutexception" => ServerError,
         "invalid_request_error"
         | "invalid_request"
         | "invalid_argument"
         | "failed_precondition"
-        | "bad_request" => InvalidRequest,
+        | "bad_request"
+        | "validationexception" => InvalidRequest,
         "tool_use_failed"
         | "json_validate_failed"
         | "output_parse_failed"

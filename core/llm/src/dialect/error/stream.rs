@@ -55,6 +55,16 @@ impl StreamError {
         }
     }
 
+    /// Reads a failure that has a name: an exception or an error of an event stream.
+    pub(in crate::dialect) fn named(name: &str, data: &[u8]) -> Self {
+        let mut report = match value(data) {
+            Some(body) => Report::of(Some(&body), data),
+            None => Report::new(excerpt(data), None),
+        };
+        report.name(name);
+        report.into()
+    }
+
     /// Reads a frame that means nothing in its dialect as an error of another provider or of a gateway.
     pub(in crate::dialect) fn foreign(data: &str) -> Option<Self> {
         let data = data.as_bytes();

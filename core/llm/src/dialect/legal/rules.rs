@@ -195,7 +195,7 @@ impl<'a> Rules<'a> {
                 arguments_are_objects: !is_openais_own(endpoint),
                 ..free
             },
-            Dialect::Anthropic => Self {
+            Dialect::Anthropic | Dialect::BedrockConverse => Self {
                 call_ids: CallIds {
                     most: 64,
                     charset: Charset::Word,

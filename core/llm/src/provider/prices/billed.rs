@@ -30,7 +30,7 @@ impl Dialect {
         let mut written_for_an_hour = 0;
         match self {
             // Cached tokens are not included in the other tokens of the request.
-            Self::Anthropic => {
+            Self::Anthropic | Self::BedrockConverse => {
                 let hour = usage.extra.get("cacheWrite1hInputTokens");
                 written_for_an_hour = hour.and_then(Value::as_u64).unwrap_or(0).min(written);
                 written -= written_for_an_hour;
@@ -66,7 +66,7 @@ impl Dialect {
     #[must_use]
     pub fn request_tokens(self, usage: &TokenUsage) -> Option<u64> {
         let cached = match self {
-            Self::Anthropic => usage
+            Self::Anthropic | Self::BedrockConverse => usage
                 .cached_input_tokens
                 .unwrap_or(0)
                 .saturating_add(usage.cache_write_input_tokens.unwrap_or(0)),

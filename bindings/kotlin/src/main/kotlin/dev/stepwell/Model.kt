@@ -203,6 +203,19 @@ public class Model @JvmOverloads constructor(
             headers: Map<String, String> = emptyMap(),
         ): Model = Model("vertex", name, apiKey, baseUrl, null, headers)
 
+        /**
+         * One of the models of Amazon Bedrock, by its id or ARN. [baseUrl] is a region such as `eu-central-1`, by default
+         * that of the environment variable `AWS_REGION` or `AWS_DEFAULT_REGION`. The key is a Bedrock API key.
+         */
+        @JvmStatic
+        @JvmOverloads
+        public fun bedrock(
+            name: String,
+            apiKey: String? = null,
+            baseUrl: String? = null,
+            headers: Map<String, String> = emptyMap(),
+        ): Model = Model("bedrock", name, apiKey, baseUrl, null, headers)
+
         /** A model of a server that speaks OpenAI's format: vLLM, llama.cpp, LM Studio and many others. */
         @JvmStatic
         @JvmOverloads

@@ -1,0 +1,4 @@
+//! Amazon Bedrock's Converse.
+
+mod request;
+mod stream;
