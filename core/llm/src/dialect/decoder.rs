@@ -4,8 +4,8 @@ use super::hop_ids::HopIds;
 use super::mend::mend;
 use super::template::Templated;
 use super::{
-    EventPosition, ag_ui, anthropic, bedrock_converse, cohere, gemini, gemini_interactions, ollama, openai_chat,
-    openai_responses,
+    EventPosition, ag_ui, anthropic, bedrock_converse, cohere, gemini, gemini_interactions, ollama,
+    openai_chat, openai_responses,
 };
 use crate::event::TokenUsage;
 #[cfg(feature = "protobuf")]
