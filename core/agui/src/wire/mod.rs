@@ -25,24 +25,22 @@
 //! of the closure is returned unchanged; the rest of that chunk is then lost, so further calls return
 //! [`WireError::Stopped`].
 
+mod binary;
 mod buffer;
 mod error;
-mod event_stream;
 mod field;
 mod frame;
 mod framer;
 mod json_lines;
-mod length_prefixed;
 mod sse;
 mod start;
 mod text;
 
+pub use binary::{BinaryFramer, EventStreamFramer, LengthPrefixedFramer, MessageFault};
 pub use error::WireError;
-pub use event_stream::{EventStreamFramer, MessageFault};
 pub use frame::{Frame, FrameLimits};
 pub use framer::Framer;
 pub use json_lines::JsonLinesFramer;
-pub use length_prefixed::LengthPrefixedFramer;
 pub use sse::SseFramer;
 
 // Helpers that Stepwell's other crates share. They are hidden because they may change in any release.

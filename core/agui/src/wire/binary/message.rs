@@ -13,7 +13,7 @@ const MAX_HEADER_BYTES: u32 = 128 * 1024;
 
 /// The lengths of a message, checked.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Lengths {
+pub struct Lengths {
     /// The length of the complete message.
     pub(super) total: usize,
     /// The length of the headers, which fit into the message.
