@@ -29,8 +29,10 @@ fn gemini(server: &MockLlm) -> Model {
     model.api_key("test-key").in_background()
 }
 
+type ModelOf = fn(&MockLlm) -> Model;
+
 /// The models of each provider that makes answers in the background, and what the first request that resumes one begins with.
-const MODELS: [(fn(&MockLlm) -> Model, &str); 2] = [
+const MODELS: [(ModelOf, &str); 2] = [
     (model, "resp_0_0?stream=true&starting_after="),
     (gemini, "v1_0_0?stream=true&last_event_id="),
 ];

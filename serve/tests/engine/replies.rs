@@ -108,14 +108,14 @@ impl Apart {
 }
 
 fn result(turn: &Turn) -> String {
-    let results = turn
+    let mut results = turn
         .blocks
         .iter()
         .filter_map(|block| match &block.block.content {
             BlockContent::ToolResult { content, .. } => Some(content.to_text()),
             _ => None,
         });
-    results.last().expect("a result")
+    results.next_back().expect("a result")
 }
 
 fn answered(events: &[Value]) -> Vec<&Value> {

@@ -12,10 +12,12 @@ pub(crate) fn created() -> Value {
         "interaction": {"id": "v1_1", "status": "in_progress", "model": "gemini-x"}})
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "tests give literals")]
 pub(crate) fn start(index: usize, step: Value) -> Value {
     json!({"event_type": "step.start", "index": index, "step": step})
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "tests give literals")]
 pub(crate) fn delta(index: usize, delta: Value) -> Value {
     json!({"event_type": "step.delta", "index": index, "delta": delta})
 }

@@ -7,15 +7,18 @@ mod functions;
 mod history;
 mod own_tools;
 mod result;
+mod stored;
 
-pub(super) use body::{Fields, empty_request, json_request};
+pub(super) use body::{Fields, json_request};
 pub(super) use cache::put_cache;
 pub(super) use content::{as_text, audio_format, data_url, file_name, given_name, is_marked};
 pub(super) use functions::{Call, function_tool};
 pub(super) use history::{Exchange, exchanges};
 pub(super) use own_tools::{names, own_tools};
 pub(super) use result::{Failure, result_text};
+pub(super) use stored::stored_request;
 
+use self::body::empty_request;
 use super::ModelRequest;
 use crate::event::ToolDefinition;
 use crate::tool::repair_surrogates;

@@ -1,10 +1,9 @@
-use super::super::encoding::{Fields, json_request, tools};
+use super::super::encoding::{Fields, json_request, stored_request, tools};
 use super::super::{
     Encode, HttpRequest, ModelRequest, ResponseFormat, StoredRequest, ToolChoice, gemini,
 };
 use super::content::Content;
 use super::input;
-use super::stored;
 use crate::event::{ContentPart, ToolDefinition, ToolMessage};
 use crate::provider::{Endpoint, ReasoningEffort, Resumption};
 use serde::ser::SerializeMap;
@@ -12,10 +11,10 @@ use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
 /// The path of the interactions, after the endpoint's address.
-pub(super) const PATH: &str = "/interactions";
+const PATH: &str = "/interactions";
 
 /// The header that carries the key, and the prefix of its value.
-pub(super) const KEY: (&str, &str) = ("x-goog-api-key", "");
+const KEY: (&str, &str) = ("x-goog-api-key", "");
 
 /// The header with the revision of the API that this dialect speaks.
 const REVISION: (&str, &str) = ("api-revision", "2026-05-20");
@@ -34,7 +33,13 @@ impl Encode for Encoder {
         endpoint: &Endpoint,
         request: StoredRequest<'_>,
     ) -> Option<HttpRequest> {
-        Some(stored::encode(endpoint, request))
+        Some(with_revision(stored_request(
+            endpoint,
+            request,
+            PATH,
+            KEY,
+            "last_event_id",
+        )))
     }
 
     fn takes(&self, _: &ContentPart) -> bool {
@@ -49,7 +54,7 @@ impl Encode for Encoder {
 }
 
 /// Adds the revision of the API, unless the app has named one.
-pub(super) fn with_revision(mut request: HttpRequest) -> HttpRequest {
+fn with_revision(mut request: HttpRequest) -> HttpRequest {
     let (name, revision) = REVISION;
     let mut named = request.headers.iter().map(|(name, _)| name);
     if !named.any(|named| named.eq_ignore_ascii_case(name)) {

@@ -1,35 +1,12 @@
 //! Interactions that Gemini makes in the background.
 
-use super::super::encoding::{SEGMENT, empty_request};
+use super::super::EventPosition;
 use super::super::lenient::{Raw, text};
-use super::super::{EventPosition, HttpRequest, StoredRequest};
-use super::encode::{KEY, PATH, with_revision};
-use crate::provider::Endpoint;
-use percent_encoding::utf8_percent_encode;
 use serde::Deserialize;
 use std::borrow::Cow;
 
 /// The longest id of an event that is kept, in bytes: it becomes a part of an address.
 const LONGEST_EVENT_ID: usize = 2048;
-
-/// Encodes a request about a stored interaction.
-pub(super) fn encode(endpoint: &Endpoint, request: StoredRequest<'_>) -> HttpRequest {
-    let (StoredRequest::Stream { id, .. }
-    | StoredRequest::Read { id }
-    | StoredRequest::Cancel { id }) = request;
-    let path = format!("{PATH}/{}", utf8_percent_encode(id, SEGMENT));
-    let (method, path, accept) = match request {
-        StoredRequest::Stream { after, .. } => {
-            let after = after.to_string();
-            let after = utf8_percent_encode(&after, SEGMENT);
-            let path = format!("{path}?stream=true&last_event_id={after}");
-            ("GET", path, "text/event-stream")
-        }
-        StoredRequest::Read { .. } => ("GET", path, "application/json"),
-        StoredRequest::Cancel { .. } => ("POST", format!("{path}/cancel"), "application/json"),
-    };
-    with_revision(empty_request(endpoint, method, &path, KEY, accept))
-}
 
 /// What is read of an event to find its place.
 #[derive(Deserialize)]

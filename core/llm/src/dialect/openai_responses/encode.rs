@@ -1,9 +1,8 @@
-use super::super::encoding::{Fields, json_request, parameters, put_cache, tools};
+use super::super::encoding::{Fields, json_request, parameters, put_cache, stored_request, tools};
 use super::super::{Encode, HttpRequest, ModelRequest, ResponseFormat, StoredRequest, ToolChoice};
 use super::compaction;
 use super::input;
 use super::parts::Part;
-use super::stored;
 use crate::event::{ContentPart, ToolDefinition, ToolMessage};
 use crate::provider::{Endpoint, ModelRules, ReasoningEffort, Resumption};
 use serde::ser::SerializeMap;
@@ -12,10 +11,10 @@ use serde_json::{Value, json};
 use std::borrow::Cow;
 
 /// The path of the answers, after the endpoint's address.
-pub(super) const PATH: &str = "/responses";
+const PATH: &str = "/responses";
 
 /// The header that carries the key, and the prefix of its value.
-pub(super) const KEY: (&str, &str) = ("authorization", "Bearer ");
+const KEY: (&str, &str) = ("authorization", "Bearer ");
 
 /// Encodes Responses requests.
 pub(in super::super) struct Encoder;
@@ -30,7 +29,13 @@ impl Encode for Encoder {
         endpoint: &Endpoint,
         request: StoredRequest<'_>,
     ) -> Option<HttpRequest> {
-        Some(stored::encode(endpoint, request))
+        Some(stored_request(
+            endpoint,
+            request,
+            PATH,
+            KEY,
+            "starting_after",
+        ))
     }
 
     fn takes(&self, part: &ContentPart) -> bool {

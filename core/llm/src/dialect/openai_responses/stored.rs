@@ -2,31 +2,8 @@
 //!
 //! Source: <https://platform.openai.com/docs/guides/background>.
 
-use super::super::encoding::{SEGMENT, empty_request};
-use super::super::{HttpRequest, StoredRequest};
-use super::encode::{KEY, PATH};
-use crate::provider::Endpoint;
-use percent_encoding::utf8_percent_encode;
 use serde::Deserialize;
 use std::borrow::Cow;
-
-/// Encodes a request about a stored answer.
-pub(super) fn encode(endpoint: &Endpoint, request: StoredRequest<'_>) -> HttpRequest {
-    let (StoredRequest::Stream { id, .. }
-    | StoredRequest::Read { id }
-    | StoredRequest::Cancel { id }) = request;
-    let path = format!("{PATH}/{}", utf8_percent_encode(id, SEGMENT));
-    let (method, path, accept) = match request {
-        StoredRequest::Stream { after, .. } => (
-            "GET",
-            format!("{path}?stream=true&starting_after={after}"),
-            "text/event-stream",
-        ),
-        StoredRequest::Read { .. } => ("GET", path, "application/json"),
-        StoredRequest::Cancel { .. } => ("POST", format!("{path}/cancel"), "application/json"),
-    };
-    empty_request(endpoint, method, &path, KEY, accept)
-}
 
 /// What is read of an event or of a stored answer to find its place.
 #[derive(Deserialize)]
