@@ -101,7 +101,7 @@ def _settings(said: dict[str, Any]) -> GenerationSettings:
 
 def _retry(said: dict[str, Any]) -> Retry:
     delay = _seconds(said, "first_delay")
-    return Retry(kind=said["kind"], attempts=said.get("attempts"), **delay)
+    return Retry(kind=said["kind"], attempts=said.get("attempts"), after_text=said.get("after_text", False), **delay)
 
 
 def config(said: dict[str, Any]) -> RunConfig:
