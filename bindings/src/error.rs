@@ -325,7 +325,9 @@ impl From<EndpointError> for StepwellError {
                 "set `base_url` (`baseUrl`) to a region, or to a whole address"
             }
             EndpointError::NoModel { .. } => "set `model`",
-            EndpointError::NoKey { .. } => "set `key`; Stepwell reads no environment by itself",
+            EndpointError::NoKey { .. } => {
+                "give the model a key; an agent on a server also reads that environment variable"
+            }
             EndpointError::BadKey { .. } => {
                 "set `key` without it: a file that a key is in often ends with a line break"
             }

@@ -95,13 +95,11 @@ impl AddressForm {
     /// Returns an example of an address, for an error.
     pub(super) fn example(self, dialect: Dialect) -> &'static str {
         match (self, dialect) {
-            (Self::Azure, _) => {
-                "https://NAME.openai.azure.com (by custom in AZURE_OPENAI_ENDPOINT)"
-            }
+            (Self::Azure, _) => "https://NAME.openai.azure.com (usually in AZURE_OPENAI_ENDPOINT)",
             (Self::Vertex, _) => {
-                "projects/PROJECT/locations/LOCATION (by custom in GOOGLE_CLOUD_PROJECT and GOOGLE_CLOUD_LOCATION)"
+                "projects/PROJECT/locations/LOCATION (usually in GOOGLE_CLOUD_PROJECT and GOOGLE_CLOUD_LOCATION)"
             }
-            (Self::Bedrock, _) => "eu-central-1 (by custom in AWS_REGION or AWS_DEFAULT_REGION)",
+            (Self::Bedrock, _) => "eu-central-1 (usually in AWS_REGION or AWS_DEFAULT_REGION)",
             (Self::Complete, Dialect::AgUi) => "http://localhost:8000/agent",
             (Self::Complete, _) => "http://localhost:8000/v1",
         }

@@ -72,11 +72,11 @@ pub enum EndpointError {
         provider: String,
     },
     /// No key was given.
-    #[error("{provider} needs an API key; by custom it is in {variable}")]
+    #[error("{provider} needs an API key; it is usually in {variable}")]
     NoKey {
         /// The provider.
         provider: String,
-        /// The environment variable that holds the key by custom.
+        /// The environment variable that usually holds the key.
         variable: String,
     },
     /// The key contains a character that no header may have.

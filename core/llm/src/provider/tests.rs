@@ -69,7 +69,7 @@ fn an_endpoint_has_what_the_provider_needs() {
             endpoint("groq", "m", None, key)
                 .expect_err("no key")
                 .to_string(),
-            "groq needs an API key; by custom it is in GROQ_API_KEY"
+            "groq needs an API key; it is usually in GROQ_API_KEY"
         );
     }
     assert_eq!(
@@ -204,7 +204,7 @@ fn an_app_adds_a_provider_without_code() {
             .endpoint(None, "m", None, None)
             .expect_err("no key")
             .to_string(),
-        "cloud needs an API key; by custom it is in AZURE_KEY"
+        "cloud needs an API key; it is usually in AZURE_KEY"
     );
     let local = catalog.find("local").expect("it was added");
     let rules = |model| {
@@ -318,7 +318,7 @@ fn clouds_name_what_they_need() {
     };
     assert_eq!(
         refused("azure", None),
-        "azure has no address of its own: give a base URL, such as https://NAME.openai.azure.com (by custom in \
+        "azure has no address of its own: give a base URL, such as https://NAME.openai.azure.com (usually in \
          AZURE_OPENAI_ENDPOINT)"
     );
     assert_eq!(
@@ -329,6 +329,6 @@ fn clouds_name_what_they_need() {
         endpoint("azure", "m", None, None)
             .expect_err("no key")
             .to_string(),
-        "azure needs an API key; by custom it is in AZURE_OPENAI_API_KEY"
+        "azure needs an API key; it is usually in AZURE_OPENAI_API_KEY"
     );
 }
