@@ -439,7 +439,7 @@ def test_loops_come_and_go(mock_llm: Start) -> None:
     ("model", "reason", "advice"),
     [
         (Model("opnai:m"), "there is no provider `opnai`", "openai-compatible"),
-        (Model.openai("m"), "needs an API key", "set `key`"),
+        (Model.openai("m"), "needs an API key", "give the model a key"),
         (Model("openai-compatible:m"), "no address of its own", "set `base_url`"),
         (Model("openai-compatible:", base_url="http://localhost"), "name a model", "set `model`"),
     ],
