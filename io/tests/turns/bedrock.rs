@@ -6,7 +6,6 @@ use serde_json::json;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use stepwell_io::credentials::AwsCredentials;
-use stepwell_io::turn::{Failure, Outcome};
 use stepwell_io::{Agent, Model};
 use stepwell_mock_llm::{Dialect, Hop, MockLlm, Script};
 
@@ -62,7 +61,7 @@ async fn a_turn_with_tools_runs_over_binary_messages() {
         .tool(secret_number(), lookup)
         .chat();
     let (_, finished) = watch(agent.send("What are the secret numbers?")).await;
-    assert_eq!(finished.outcome, Outcome::Success);
+    assert_eq!(finished.outcome, stepwell_io::turn::Outcome::Success);
     assert_eq!(finished.transcript.text(), "Let me look. 42 and 7");
     assert_eq!(finished.transcript.reasoning(), "Two people, two numbers.");
     assert_eq!(server.failures(), [] as [String; 0]);
@@ -85,7 +84,7 @@ async fn each_request_is_signed_and_so_is_a_retry() {
         .configure(|config| config.retry.first_delay = std::time::Duration::ZERO)
         .chat();
     let (_, finished) = watch(agent.send("Hi")).await;
-    assert_eq!(finished.outcome, Outcome::Success);
+    assert_eq!(finished.outcome, stepwell_io::turn::Outcome::Success);
     assert_eq!(asked.load(Ordering::SeqCst), 2);
     for request in server.requests() {
         let header = request.header("authorization").unwrap_or_default();
@@ -108,8 +107,8 @@ async fn a_wrong_key_or_signature_is_an_authentication_error() {
         Agent::builder(model(&server)).aws_credentials(credentials(SECRET).with_session_token("x")),
     ] {
         let (_, finished) = watch(builder.chat().send("Hi")).await;
-        let Outcome::Failed {
-            failure: Failure::Api { error },
+        let stepwell_io::turn::Outcome::Failed {
+            failure: stepwell_io::turn::Failure::Api { error },
         } = finished.outcome
         else {
             panic!("{:?}", finished.outcome);
@@ -120,7 +119,7 @@ async fn a_wrong_key_or_signature_is_an_authentication_error() {
     }
     let agent = Agent::builder(model(&server)).aws_credentials(credentials(SECRET));
     let (_, finished) = watch(agent.chat().send("Hi")).await;
-    assert_eq!(finished.outcome, Outcome::Success);
+    assert_eq!(finished.outcome, stepwell_io::turn::Outcome::Success);
 }
 
 #[tokio::test]
@@ -135,7 +134,7 @@ async fn an_exception_before_any_text_is_tried_again() {
         .configure(|config| config.retry.first_delay = std::time::Duration::ZERO)
         .chat();
     let (_, finished) = watch(agent.send("Hi")).await;
-    assert_eq!(finished.outcome, Outcome::Success);
+    assert_eq!(finished.outcome, stepwell_io::turn::Outcome::Success);
     assert_eq!(finished.transcript.text(), "Hi");
     assert_eq!(server.requests().len(), 2);
 }
@@ -146,8 +145,8 @@ async fn an_exception_has_its_name_from_the_header() {
     let server = start(Script::new().hop(hop)).await;
     let agent = Agent::builder(model(&server).api_key("key")).chat();
     let (_, finished) = watch(agent.send("Hi")).await;
-    let Outcome::Failed {
-        failure: Failure::Api { error },
+    let stepwell_io::turn::Outcome::Failed {
+        failure: stepwell_io::turn::Failure::Api { error },
     } = finished.outcome
     else {
         panic!("{:?}", finished.outcome);
