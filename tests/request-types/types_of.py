@@ -132,7 +132,8 @@ def _anthropic() -> Check:
     def check(body: Body) -> None:
         blocks = [block for turn in body["messages"] for block in turn["content"]]
         # What only a request for a beta may say.
-        (beta if any(block["type"] == "fallback" for block in blocks) else plain)(body)
+        is_beta = "context_management" in body or any(block["type"] in ("compaction", "fallback") for block in blocks)
+        (beta if is_beta else plain)(body)
 
     return check
 

@@ -141,8 +141,7 @@ fn compaction(policy: &CompactionPolicy) -> Value {
             said.put("keep", policy.keep);
             Value::Object(said.0)
         }
-        CompactionWay::Provider => json!({"type": "provider"}),
-        CompactionWay::Host => json!({"type": "host"}),
+        plain => json!({"type": plain}),
     });
     json!({"at": policy.at, "ways": ways.collect::<Vec<_>>()})
 }
