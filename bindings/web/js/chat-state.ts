@@ -19,8 +19,11 @@ export interface ChatState {
   readonly usage: TokenUsage;
   /** How many earlier messages `messages` leaves out: it has the last 1,000. */
   readonly omittedMessages: number;
-  /** The part of the conversation that the model is no longer sent as it is: up to the message `through`, with a summary. */
-  readonly compaction?: { readonly through?: string; readonly summary?: string };
+  /**
+   * The part of the conversation that the model is no longer sent as it is: up to the message `through`, with a summary, or
+   * all before the answer `byProvider`, in which the provider compacted the conversation itself.
+   */
+  readonly compaction?: { readonly through?: string; readonly summary?: string; readonly byProvider?: string };
   /** The messages, the oldest first. A message that has not changed is the same object as before. */
   readonly messages: readonly ChatMessage[];
 }

@@ -61,16 +61,22 @@ final class ChatState {
 
 /// The part of a conversation that the model is no longer sent as it is. The screen still has all of it.
 final class ChatCompaction {
-  const ChatCompaction({this.through, this.summary});
+  const ChatCompaction({this.through, this.summary, this.byProvider});
 
-  factory ChatCompaction.fromJson(JsonObject json) =>
-      ChatCompaction(through: json['through'] as String?, summary: json['summary'] as String?);
+  factory ChatCompaction.fromJson(JsonObject json) => ChatCompaction(
+        through: json['through'] as String?,
+        summary: json['summary'] as String?,
+        byProvider: json['byProvider'] as String?,
+      );
 
   /// The last message of the conversation that is left out. Absent if only results of tools are.
   final String? through;
 
   /// The summary that the model is sent instead.
   final String? summary;
+
+  /// The answer with which the provider compacted the conversation itself: the provider is sent nothing from before it.
+  final String? byProvider;
 }
 
 /// The status of a chat.
