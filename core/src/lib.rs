@@ -93,6 +93,7 @@ pub mod session;
 mod sync;
 pub mod transcript;
 mod unquoted;
+mod zero;
 
 pub use run::{Effect, Input, Output, Run, RunEvent, RunMachine};
 pub use stepwell_agui::{

@@ -59,7 +59,7 @@ pub struct Pipeline {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     has_content: bool,
     /// The number of frames before the present body.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "crate::zero::is_zero")]
     frames_before: u64,
     /// How the stream resumes after a break, unless it simply continues after the last event.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -81,10 +81,6 @@ fn verifier(dialect: Dialect) -> Verifier {
         Dialect::AgUi => Verifier::new(Verification::Protocol, ExtraRules::Off),
         _ => Verifier::of_translation(),
     }
-}
-
-fn is_zero(number: &u64) -> bool {
-    *number == 0
 }
 
 /// The end of a stream.

@@ -18,22 +18,17 @@ pub(crate) struct Background {
     last_before: Option<EventPosition<'static>>,
     /// The number of events without a position that were read since the last one with an id. A resumed stream brings them
     /// again.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "crate::zero::is_zero")]
     read_since: u32,
     /// The same, when the present body began.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "crate::zero::is_zero")]
     read_before: u32,
     /// The number of events without a position that the present body is yet to bring again.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "crate::zero::is_zero")]
     to_skip: u32,
     /// How often the answer was read as a whole and was not finished; `None` while its events are streamed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     reads: Option<u32>,
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
-fn is_zero(count: &u32) -> bool {
-    *count == 0
 }
 
 /// The most reads of one answer that the provider no longer streams: two hours of them, at one in five seconds.

@@ -22,16 +22,11 @@ pub struct LiveCall {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub changed: Option<String>,
     /// The number of times that the tool was started again after its host had died.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "crate::zero::is_zero")]
     pub restarts: u32,
 }
 
 // The form that serde asks for.
-#[allow(clippy::trivially_copy_pass_by_ref)]
-fn is_zero(count: &u32) -> bool {
-    *count == 0
-}
-
 /// The status of a tool call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]

@@ -33,7 +33,7 @@ pub(crate) struct ContextWindow {
     #[serde(flatten)]
     size: RequestSize,
     /// The number of ways to compact the conversation that this request has used.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "crate::zero::is_zero")]
     ways_used: u32,
     /// The host is asked what to leave out since the request does not fit otherwise.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -50,11 +50,6 @@ pub(crate) struct ContextWindow {
     /// The summary of such a run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     summary: Option<String>,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
-fn is_zero(number: &u32) -> bool {
-    *number == 0
 }
 
 impl ContextWindow {

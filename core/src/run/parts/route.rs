@@ -7,13 +7,13 @@ use std::collections::{BTreeMap, BTreeSet};
 #[serde(default)]
 pub(crate) struct Route {
     /// The model that is asked now.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "crate::zero::is_zero")]
     model: u32,
     /// The attempt with which this model's requests of the hop began.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "crate::zero::is_zero")]
     attempt: u32,
     /// The attempts of the hop that were for a summary of the conversation, if no model was asked before.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "crate::zero::is_zero")]
     summaries: u32,
     /// The models that have failed since the turn last had a complete answer.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
@@ -21,11 +21,6 @@ pub(crate) struct Route {
     /// The models that are not asked first before these times.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     resting: BTreeMap<u32, Timestamp>,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
-fn is_zero(number: &u32) -> bool {
-    *number == 0
 }
 
 impl Route {

@@ -9,16 +9,11 @@ pub(crate) struct Tries {
     /// The number of retries after each kind of failure.
     by_kind: BTreeMap<ErrorKind, u32>,
     /// The number of retries after a part of the answer was shown.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "crate::zero::is_zero")]
     after_text: u32,
     /// The next hop asks again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     is_asked_next: bool,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
-fn is_zero(number: &u32) -> bool {
-    *number == 0
 }
 
 impl Tries {

@@ -55,7 +55,7 @@ impl<S: State> Run<S> {
         turn.cut_answer(Vec::new());
         turn.clocks_mut().stop(TimerKey::Silence);
         turn.clocks_mut().set(TimerKey::Retry, Some(delay));
-        let attempt = turn.attempt_after_text();
+        let attempt = turn.retries_after_text();
         turn.retrying(kind, attempt, delay, failure.to_string());
         let not_before = retry_after.map(|wait| turn.clocks().now().after(wait));
         Some(Waiting::for_next_hop(not_before))

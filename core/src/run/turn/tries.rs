@@ -81,8 +81,8 @@ impl Turn {
         self.tries.ask_next_hop();
     }
 
-    /// Returns the number of the attempt that follows, for the app, among those after a part of the answer was shown.
-    pub(in crate::run) fn attempt_after_text(&self) -> u32 {
+    /// Returns how often the answer was asked for again after a part of it was shown.
+    pub(in crate::run) fn retries_after_text(&self) -> u32 {
         self.tries.after_text()
     }
 
