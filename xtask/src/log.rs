@@ -32,7 +32,7 @@ impl Log {
     /// Starts an empty log.
     pub(crate) fn create(folder: &Path, name: &str) -> anyhow::Result<Self> {
         fs::create_dir_all(folder)?;
-        let path = folder.join(format!("{name}.log"));
+        let path = path_of(folder, name);
         let file =
             File::create(&path).with_context(|| format!("cannot write {}", path.display()))?;
         let computed = Duration::ZERO;
@@ -166,9 +166,7 @@ impl Log {
 
     /// The last lines of the log.
     pub(crate) fn tail(&self, lines: usize) -> anyhow::Result<String> {
-        let text = self.text()?;
-        let all: Vec<_> = text.lines().collect();
-        Ok(all[all.len().saturating_sub(lines)..].join("\n"))
+        tail(&self.path, lines)
     }
 
     fn text(&self) -> anyhow::Result<String> {
@@ -191,6 +189,21 @@ impl Log {
         let (wall, computed) = (started.elapsed().as_secs_f64(), computed.as_secs_f64());
         self.write(&format!("# {wall:.1} s, {computed:.1} s of processor time"))
     }
+}
+
+/// Returns the last lines of the log of this name.
+pub(crate) fn tail_of(folder: &Path, name: &str, lines: usize) -> anyhow::Result<String> {
+    tail(&path_of(folder, name), lines)
+}
+
+fn tail(path: &Path, lines: usize) -> anyhow::Result<String> {
+    let text = String::from_utf8_lossy(&fs::read(path)?).into_owned();
+    let all: Vec<_> = text.lines().collect();
+    Ok(all[all.len().saturating_sub(lines)..].join("\n"))
+}
+
+fn path_of(folder: &Path, name: &str) -> PathBuf {
+    folder.join(format!("{name}.log"))
 }
 
 /// Returns the number of tests that passed, from `test result: ok. 12 passed; …`.

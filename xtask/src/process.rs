@@ -12,7 +12,7 @@ use std::{
     os::unix::process::CommandExt as _,
     path::Path,
     process::{Child, Command, ExitStatus, Output, Stdio},
-    sync::{Mutex, PoisonError},
+    sync::{Mutex, PoisonError, mpsc},
     thread,
     time::{Duration, Instant},
 };
@@ -24,6 +24,16 @@ pub(crate) const PROCESSOR_LIMIT: Duration = Duration::from_secs(30 * 60);
 /// A command that has computed for less than [`IDLE_PROCESSOR`] in this time hangs.
 const IDLE_LIMIT: Duration = Duration::from_secs(10 * 60);
 const IDLE_PROCESSOR: Duration = Duration::from_millis(500);
+
+/// A command that has a limit is over after this time in any case: several times what the longest takes on a busy machine,
+/// and early enough for the report of a run that has 90 minutes. One that waits in vain computes a little now and then.
+const CLOCK_LIMIT: Duration = Duration::from_secs(45 * 60);
+
+/// The time within which the output of a command that has ended is complete, unless a process that it has left holds it.
+const REST_OF_OUTPUT: Duration = Duration::from_secs(60);
+
+/// The time within which a command prints the sign that it is ready.
+const READY: Duration = Duration::from_secs(10 * 60);
 
 /// The interval at which a command's processor time is read.
 const LOOK: Duration = Duration::from_secs(5);
@@ -81,16 +91,21 @@ pub(crate) fn succeeds(command: &mut Command) -> bool {
 pub(crate) fn run(command: &mut Command, limit: Duration) -> anyhow::Result<(Output, Duration)> {
     let mut running = Background::spawn(command)?;
     let pipe = running.child.stdout.take();
-    let reader = thread::spawn(move || {
+    let (send, output) = mpsc::channel();
+    thread::spawn(move || {
         let mut bytes = Vec::new();
         let read = pipe.map(|mut pipe| pipe.read_to_end(&mut bytes));
-        read.transpose().map(|_| bytes)
+        // The receiver is gone if the command was given up.
+        let _ = send.send(read.transpose().map(|_| bytes));
     });
     let (status, computed) = running.wait(command, limit)?;
-    let stdout = reader.join();
+    let stdout = output.recv_timeout(REST_OF_OUTPUT).map_err(|_| {
+        let line = line(command);
+        anyhow!("`{line}` has ended, and a process that it left behind holds its output")
+    })?;
     let output = Output {
         status,
-        stdout: stdout.map_err(|_| anyhow!("the reader of the child failed"))??,
+        stdout: stdout?,
         stderr: Vec::new(),
     };
     Ok((output, computed))
@@ -130,20 +145,34 @@ impl Background {
         let stdin = running.child.stdin.as_mut().context("no pipe")?;
         stdin.write_all(input.as_bytes())?;
         let stdout = running.child.stdout.take().context("no pipe")?;
-        let mut lines = BufReader::new(stdout).lines();
+        let (send, lines) = mpsc::channel();
+        // All of its output must be read, also what nobody waits for.
+        thread::spawn(move || {
+            for line in BufReader::new(stdout).lines() {
+                let _ = send.send(line);
+            }
+        });
+        let started = Instant::now();
         let mut printed = String::new();
-        for line in &mut lines {
-            let line = line?;
-            printed.push_str(&line);
+        loop {
+            let left = READY.saturating_sub(started.elapsed());
+            let next = match lines.recv_timeout(left) {
+                Ok(line) => line?,
+                Err(why) => {
+                    let line = line(command);
+                    let why = match why {
+                        mpsc::RecvTimeoutError::Timeout => "hangs",
+                        mpsc::RecvTimeoutError::Disconnected => "ended",
+                    };
+                    bail!("`{line}` {why} before it printed `{sign}`: {printed}")
+                }
+            };
+            printed.push_str(&next);
             printed.push('\n');
-            if line.contains(sign) {
-                // The rest of its output must be read.
-                thread::spawn(move || lines.for_each(drop));
+            if next.contains(sign) {
                 return Ok((running, printed));
             }
         }
-        let line = line(command);
-        bail!("`{line}` ended before it printed `{sign}`: {printed}")
     }
 
     /// Waits for the end.
@@ -155,6 +184,7 @@ impl Background {
         let started = Instant::now();
         let mut patience = Patience {
             limit,
+            started,
             moved: (started, Duration::ZERO),
         };
         let mut looked = started;
@@ -204,16 +234,19 @@ impl Drop for Background {
 
 /// Ctrl-C reaches this program alone, since each command is a group of its own: it ends them all.
 pub(crate) fn end_all_on_ctrl_c() -> anyhow::Result<()> {
-    ctrlc::set_handler(|| {
-        let running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
-        for group in running.iter() {
-            if let Some(group) = i32::try_from(*group).ok().and_then(Pid::from_raw) {
-                let _ = kill_process_group(group, Signal::KILL);
-            }
-        }
-        std::process::exit(130);
-    })?;
+    ctrlc::set_handler(|| end_all(130))?;
     Ok(())
+}
+
+/// Ends all commands, and this program with this exit code.
+pub(crate) fn end_all(code: i32) -> ! {
+    let running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
+    for group in running.iter() {
+        if let Some(group) = i32::try_from(*group).ok().and_then(Pid::from_raw) {
+            let _ = kill_process_group(group, Signal::KILL);
+        }
+    }
+    std::process::exit(code);
 }
 
 /// Returns the processor time of a group's processes so far, with those that they waited for, if the system reports it:
@@ -240,6 +273,7 @@ fn computed(group: u32) -> Option<Duration> {
 /// The condition for giving up a command, by its processor time.
 struct Patience {
     limit: Duration,
+    started: Instant,
     /// The time of its last progress, and its processor time then.
     moved: (Instant, Duration),
 }
@@ -253,6 +287,11 @@ impl Patience {
                 "still ran after {minutes} minutes of processor time"
             ));
         }
+        let is_limited = self.limit < Duration::MAX;
+        if is_limited && now.duration_since(self.started) > CLOCK_LIMIT {
+            let minutes = CLOCK_LIMIT.as_secs() / 60;
+            return Some(format!("still ran after {minutes} minutes"));
+        }
         if computed >= self.moved.1 + IDLE_PROCESSOR {
             self.moved = (now, computed);
         } else if now.duration_since(self.moved.0) > IDLE_LIMIT {
@@ -265,30 +304,54 @@ impl Patience {
 
 #[cfg(test)]
 mod tests {
-    use super::{IDLE_LIMIT, IDLE_PROCESSOR, PROCESSOR_LIMIT, Patience, command, run};
+    use super::{
+        Background, CLOCK_LIMIT, IDLE_LIMIT, IDLE_PROCESSOR, PROCESSOR_LIMIT, Patience, command,
+        run,
+    };
     use std::time::{Duration, Instant};
 
     #[test]
     fn a_slow_command_is_waited_for_and_one_that_hangs_or_never_ends_is_not() {
         let start = Instant::now();
-        let patience = || Patience {
-            limit: PROCESSOR_LIMIT,
+        let patience = |limit| Patience {
+            limit,
+            started: start,
             moved: (start, Duration::ZERO),
         };
-        let mut slow = patience();
-        let hours = Duration::from_secs(4 * 60 * 60);
+        let mut slow = patience(PROCESSOR_LIMIT);
+        let mut proof = patience(Duration::MAX);
         let mut now = Duration::ZERO;
         let mut computed = Duration::ZERO;
-        while now < hours {
+        while now + IDLE_LIMIT * 2 < CLOCK_LIMIT {
             now += IDLE_LIMIT / 2;
             computed += IDLE_PROCESSOR;
             assert_eq!(slow.lost(start + now, computed), None);
+            assert_eq!(proof.lost(start + now, computed), None);
         }
         let later = start + now + IDLE_LIMIT + Duration::from_secs(1);
-        assert!(slow.lost(later, computed).unwrap().contains("hangs"));
+        for patience in [&mut slow, &mut proof] {
+            assert!(patience.lost(later, computed).unwrap().contains("hangs"));
+        }
         let endless = PROCESSOR_LIMIT + Duration::from_secs(1);
-        let reason = patience().lost(start, endless).unwrap();
+        let reason = patience(PROCESSOR_LIMIT).lost(start, endless).unwrap();
         assert!(reason.contains("processor time"), "{reason}");
+        let late = start + CLOCK_LIMIT + Duration::from_secs(1);
+        assert_eq!(proof.lost(late, endless), None);
+        let reason = slow.lost(late, computed + IDLE_PROCESSOR).unwrap();
+        assert!(reason.contains("minutes"), "{reason}");
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_sign_that_a_command_does_not_print_is_not_waited_for_after_its_end() {
+        let mut shell = command("sh");
+        shell.args(["-c", "echo one; echo two"]);
+        let started = Background::start(&mut shell, "three").err().unwrap();
+        let message = started.to_string();
+        assert!(
+            message.contains("ended before") && message.contains("two"),
+            "{message}"
+        );
     }
 
     #[cfg(target_os = "linux")]

@@ -2,15 +2,17 @@
 
 use crate::{
     context::Context,
-    log::Log,
+    log::{self, Log},
+    process,
     suites::{self, Suite},
     tools::Unavailable,
 };
 use anyhow::{Context as _, anyhow, bail, ensure};
 use std::{
+    collections::BTreeMap,
     env, fs,
     process::ExitCode,
-    sync::{Mutex, PoisonError},
+    sync::{Mutex, PoisonError, mpsc},
     thread,
     time::{Duration, Instant},
 };
@@ -20,6 +22,16 @@ const TAIL: usize = 80;
 /// The number of suites beyond one for each processor: some always wait, for a browser, for a server, for another
 /// suite's build.
 const WAITING: usize = 2;
+
+/// The time after which a run in CI is given up: CI would end it a little later, and nobody would know which suite hangs.
+const RUN_LIMIT: Duration = Duration::from_secs(80 * 60);
+
+/// From this time on the suites under way are named now and then.
+const LONG: Duration = Duration::from_secs(30 * 60);
+const NAMED_EVERY: Duration = Duration::from_secs(10 * 60);
+
+/// The suites under way, and when each began.
+type UnderWay = Mutex<BTreeMap<&'static str, Instant>>;
 
 /// The result of a suite, and its time.
 struct Timed {
@@ -50,6 +62,7 @@ pub(crate) fn run(mut context: Context, names: &[String]) -> anyhow::Result<Exit
 
     let started = Instant::now();
     let next = Mutex::new(suites::ALL.iter().filter(wanted));
+    let under_way = &UnderWay::default();
     let lane = || {
         let mut results = Vec::new();
         loop {
@@ -57,11 +70,17 @@ pub(crate) fn run(mut context: Context, names: &[String]) -> anyhow::Result<Exit
             let Some(suite) = suite else {
                 return anyhow::Ok(results);
             };
+            lock(under_way).insert(suite.name, Instant::now());
             results.push(run_timed(context, skips, suite)?);
+            lock(under_way).remove(suite.name);
         }
     };
     let processors = thread::available_parallelism().map_or(1, usize::from);
+    let (over, is_over) = mpsc::channel();
     let mut results = thread::scope(|scope| {
+        scope.spawn(move || watch(context, under_way, started, &is_over));
+        // Ends the watch, however the lanes end.
+        let _over = over;
         let lanes = (0..processors + WAITING).map(|_| scope.spawn(lane));
         let mut results = Vec::new();
         for lane in lanes.collect::<Vec<_>>() {
@@ -82,6 +101,40 @@ pub(crate) fn run(mut context: Context, names: &[String]) -> anyhow::Result<Exit
     } else {
         ExitCode::FAILURE
     })
+}
+
+/// Names the suites of a long run that are under way, and gives up a run of CI that hangs, until the run is over.
+fn watch(context: &Context, under_way: &UnderWay, started: Instant, is_over: &mpsc::Receiver<()>) {
+    let mut next = LONG;
+    while let Err(mpsc::RecvTimeoutError::Timeout) =
+        is_over.recv_timeout(next.saturating_sub(started.elapsed()))
+    {
+        let under_way = lock(under_way).clone();
+        let names = under_way.iter().map(|(name, began)| {
+            let seconds = began.elapsed().as_secs_f64();
+            format!("{name} ({seconds:.0} s)")
+        });
+        println!("   under way: {}", names.collect::<Vec<_>>().join(", "));
+        if is_ci() && started.elapsed() >= RUN_LIMIT {
+            for name in under_way.keys() {
+                println!("--- the last {TAIL} lines of {name}'s log");
+                let tail = log::tail_of(&context.scratch(), name, TAIL);
+                println!("{}\n---", tail.unwrap_or_else(|error| error.to_string()));
+            }
+            let minutes = RUN_LIMIT.as_secs() / 60;
+            println!("the run is given up after {minutes} minutes");
+            process::end_all(1);
+        }
+        next += NAMED_EVERY;
+    }
+}
+
+fn lock(under_way: &UnderWay) -> std::sync::MutexGuard<'_, BTreeMap<&'static str, Instant>> {
+    under_way.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn is_ci() -> bool {
+    env::var("CI").is_ok_and(|value| !matches!(value.as_str(), "" | "0" | "false"))
 }
 
 /// The suites that CI may skip, each with the reason.
@@ -145,8 +198,7 @@ fn run_one(
         return Ok((PASSED, String::new()));
     };
     if let Some(Unavailable(reason)) = error.downcast_ref() {
-        let in_ci = env::var("CI").is_ok_and(|value| !matches!(value.as_str(), "" | "0" | "false"));
-        return Ok(if in_ci && !skips.contains(&suite.name) {
+        return Ok(if is_ci() && !skips.contains(&suite.name) {
             (
                 FAILED,
                 format!(": .ci/allowed-skips lists no skip: {reason}"),
