@@ -199,7 +199,8 @@ impl Storm {
             host.wait_until_killed();
         }
         let store = self.address.open().await;
-        let verdict = verdict::of(&*store, &self.clients, &views, &self.effects).await;
+        let (clients, log) = (&self.clients, &self.setup.log);
+        let verdict = verdict::of(&*store, clients, &views, &self.effects, log).await;
         let Some(audit) = &self.audit else {
             return verdict;
         };

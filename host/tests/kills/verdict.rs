@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 use std::time::Duration;
-use stepwell_core::run::BlockContent;
+use stepwell_core::run::{BlockContent, Outcome};
 use stepwell_core::session::{MessageBuilder, Turn};
 use stepwell_io::store::{RESTING, Store, TurnKey};
 
@@ -39,6 +39,7 @@ pub(crate) async fn of(
     clients: &Clients,
     views: &BTreeMap<String, Value>,
     effects: &Path,
+    hosts_log: &Path,
 ) -> String {
     let unfinished = store.unfinished(None).await.unwrap().into_iter();
     // A turn whose question to a client of `/agent` was not answered before the end still waits.
@@ -61,6 +62,9 @@ pub(crate) async fn of(
         let key = TurnKey::new(stepwell_io::ThreadKey::from(&*told.thread), told.turn());
         let path = store.path(&key).await.unwrap();
         let (turn, earlier) = path.split_last().unwrap();
+        if turn.outcome != Some(Outcome::Success) {
+            tell_of(turn, hosts_log);
+        }
         stored.extend(judge_blocks(turn, told, &runs, &mut counts));
         judge_log(&log(store, &key).await, told, &mut counts);
         let screen = screen(turn, earlier);
@@ -146,6 +150,18 @@ pub(crate) async fn of(
             .sum::<usize>(),
         times(clients.go_on()),
     )
+}
+
+/// Prints what the hosts said of a turn that did not end well.
+fn tell_of(turn: &Turn, hosts_log: &Path) {
+    let said = std::fs::read_to_string(hosts_log).unwrap();
+    let of_turn = format!("turn={} ", turn.id);
+    for line in said
+        .lines()
+        .filter(|line| line.contains(&of_turn) || line.contains("panicked"))
+    {
+        println!("{line}");
+    }
 }
 
 /// Describes how long it took until turns continued, by the harm before.
