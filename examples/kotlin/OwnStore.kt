@@ -86,6 +86,8 @@ class OwnStore : Store {
             if (!isTheEnd || new.isNotEmpty()) throw StoreException.Closed(turn.turn)
             return@withLock
         }
+        val isLate = batch.status == TurnStatus.STREAMING && batch.first + batch.blocks.size < next
+        if (isLate) return@withLock
         row.turn = row.turn.copy(
             status = batch.status,
             outcome = batch.outcome,

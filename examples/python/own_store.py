@@ -122,6 +122,8 @@ class OwnStore(Store):
                 if new or (row["status"], row["outcome"]) != (batch.status.value, outcome):
                     raise Closed(turn.turn)
                 return
+            if batch.status is TurnStatus.STREAMING and batch.first + len(batch.blocks) < len(stored):
+                return
             self._db.executemany(
                 "INSERT INTO blocks VALUES (?, ?, ?, ?, ?)",
                 [(row["id"], block.sequence, block.hop, json.dumps(block.content), at) for block in new],

@@ -186,6 +186,7 @@ export class IndexedDbStore implements Store {
         if (added.length === 0 && record.status === status && same(record.outcome, outcome)) return;
         throw new StoreError("closed", `the turn \`${key.turn}\` has ended`);
       }
+      if (status === "streaming" && first + blocks.length < next) return;
       for (const block of added) stores.blocks.put({ block, atMs }, [...place, key.turn, block.sequence]);
       const written = { ...record, status, ...(outcome && { outcome }), updatedAtMs: Math.max(record.updatedAtMs, atMs) };
       const { checkpoint: _, ...rest } = turn;

@@ -22,6 +22,7 @@ export async function storeContract(store, { StoreError }) {
   await refused("a turn begins once", "exists", () => begin("a"));
   await store.persist(key("a"), 1, batch(0, [block(0), block(1)]));
   await store.persist(key("a"), 1, batch(0, [block(0), block(1), block(2)]));
+  await store.persist(key("a"), 1, batch(0, [block(0)], { checkpoint: "s0" }));
   await refused("a block is missing", "gap", () => store.persist(key("a"), 1, batch(4, [block(4)])));
   await refused("a number has one content", "conflict", () => store.persist(key("a"), 1, batch(0, [block(0, "another")])));
   await refused("there is no such turn", "noTurn", () => store.persist(key("z"), 1, batch(0, [])));

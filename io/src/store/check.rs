@@ -122,8 +122,8 @@ pub fn follows(turn: &RunId, given: u64, next: u64) -> Result<(), StoreError> {
     }
 }
 
-/// Checks a batch against the turn as it is stored, and returns the blocks to add. `None` if the turn has ended with the end
-/// that the batch gives: the batch changes nothing then.
+/// Checks a batch against the turn as it is stored, and returns the blocks to add. `None` if the batch changes nothing: it
+/// ends before what is stored, and arrives late, or the turn has ended with the end that the batch gives.
 ///
 /// # Errors
 /// [`Gap`](StoreError::Gap), [`Conflict`](StoreError::Conflict), or [`Closed`](StoreError::Closed) if the turn has ended
@@ -149,7 +149,8 @@ pub fn new_blocks<'b>(
     }
     let new = batch.blocks.get(old.len()..).unwrap_or_default();
     if stored.status == TurnStatus::Streaming {
-        return Ok(Some(new));
+        let is_late = batch.status == TurnStatus::Streaming && batch.blocks.len() < old.len();
+        return Ok((!is_late).then_some(new));
     }
     let is_same_end = stored.status == batch.status && stored.outcome == batch.outcome;
     if is_same_end && new.is_empty() {

@@ -46,7 +46,8 @@ pub trait TurnStore: Debug + Send + Sync + 'static {
     /// Stores blocks, status, outcome, checkpoint and events. The blocks are numbered from `batch.first` on. Blocks
     /// that are stored already must be the same, and change nothing: if it is not known whether a batch was stored, it
     /// may be sent again, alone or as a part of a longer batch. The newer checkpoint replaces the older; a turn that is
-    /// closed keeps none. A store without [event logs](super::EventStore) is given no events: only a server writes
+    /// closed keeps none. A batch that ends before what is stored is an earlier one that arrives late: it changes
+    /// nothing. A store without [event logs](super::EventStore) is given no events: only a server writes
     /// them.
     ///
     /// # Errors

@@ -176,6 +176,7 @@ final class SqliteStore implements Store {
           if (blocks.isEmpty && isSame && jsonEncode(record['outcome']) == jsonEncode(batch.outcome)) return;
           throw _closed(turn);
         }
+        if (isOpen && batch.first + batch.blocks.length < next) return;
         final now = batch.at.millisecondsSinceEpoch;
         for (final MapEntry(:key, :value) in blocks.entries) {
           await sql.execute(_insertBlock, [number, key, now, value]);

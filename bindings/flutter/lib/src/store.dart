@@ -24,7 +24,8 @@ abstract interface class Store {
 
   /// Stores blocks, status, outcome and checkpoint. Blocks that are stored already must be the same, and change
   /// nothing: a batch may be sent again, alone or as a part of a longer one. The newer checkpoint replaces the older; a
-  /// closed turn has none. A batch that closes a turn with the end that the turn already has changes nothing.
+  /// closed turn has none. A batch that ends before what is stored is an earlier one that arrives late: it changes
+  /// nothing. Nor does a batch that closes a turn with the end that the turn already has.
   ///
   /// `stale` if `generation` is not the turn's, `gap` if blocks are missing before the first, `conflict` if one is stored with
   /// another content, `closed` if the turn has ended otherwise, `noTurn`.

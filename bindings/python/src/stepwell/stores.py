@@ -162,8 +162,9 @@ class Store(abc.ABC):
         """Stores blocks, status, outcome and checkpoint.
 
         Blocks that are stored already must be the same, and change nothing: a batch may be sent again, alone or as a
-        part of a longer one. The newer checkpoint replaces the older; a closed turn has none. A batch that closes a
-        turn with the end that the turn already has changes nothing.
+        part of a longer one. The newer checkpoint replaces the older; a closed turn has none. A batch that ends before
+        what is stored is an earlier one that arrives late: it changes nothing. Nor does a batch that closes a turn with
+        the end that the turn already has.
 
         ``Stale`` if ``generation`` is not the turn's, ``Gap`` if blocks are missing before the first, ``Conflict`` if
         one is stored with another content, ``Closed`` if the turn has ended otherwise, ``NoTurn``.

@@ -72,6 +72,7 @@ macro_rules! store_contract {
             a_turns_id_is_used_once_in_its_thread
             a_parent_must_be_there
             a_batch_that_is_sent_again_changes_nothing
+            a_batch_that_arrives_late_changes_nothing
             a_batch_that_does_not_fit_changes_nothing
             concurrent_changes_are_refused_one_by_one
             a_turn_is_closed_once

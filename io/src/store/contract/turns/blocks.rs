@@ -213,6 +213,24 @@ pub async fn a_batch_that_is_sent_again_changes_nothing(store: Arc<dyn TurnStore
     assert_eq!(texts(&*store, &turn).await, ["a", "b", "c", "d", "e"]);
 }
 
+/// Checks that a batch which arrives after later ones, on a connection that was given up say, changes nothing: its
+/// checkpoint does not replace the newer one.
+pub async fn a_batch_that_arrives_late_changes_nothing(store: Arc<dyn TurnStore>) {
+    let turn = key("t", "a");
+    store.begin_turn(&new_turn("t", "a", 1)).await.unwrap();
+    let persist = async |batch: PersistBatch| store.persist(&turn, FIRST, &batch).await;
+    let (early, later) = (batch(0, &["a", "b"], 2), batch(2, &["c"], 3));
+    persist(early.clone()).await.unwrap();
+    persist(later.clone()).await.unwrap();
+    let before = store.turn(&turn).await.unwrap();
+    persist(early).await.unwrap();
+    persist(batch(1, &["b"], 4)).await.unwrap();
+    persist(batch(1, &[], 4)).await.unwrap();
+    assert_eq!(store.turn(&turn).await.unwrap(), before);
+    let claimed = store.claim(&turn, FIRST, "host").await.unwrap();
+    assert_eq!(claimed.checkpoint, Some(later.checkpoint));
+}
+
 /// Checks that a batch with a gap, a conflict, or invalid numbers is refused and changes nothing.
 pub async fn a_batch_that_does_not_fit_changes_nothing(store: Arc<dyn TurnStore>) {
     let turn = key("t", "a");

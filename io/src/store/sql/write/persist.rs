@@ -172,6 +172,12 @@ fn already(stored: u64, first: u64, entries: &[String]) -> usize {
 }
 
 impl Write {
+    /// Returns whether later steps are stored already. An earlier try of this one was given up, and arrives after them: its
+    /// checkpoint is older than theirs.
+    fn is_late(&self, stored: u64) -> bool {
+        self.status == TurnStatus::Streaming && self.first + (self.blocks.len() as u64) < stored
+    }
+
     async fn insert<S: Session>(
         &self,
         session: &mut S,
@@ -269,7 +275,7 @@ impl<S: Session> Change<S> for Persist {
             if let Some(write) = self
                 .write
                 .as_ref()
-                .filter(|_| status == TurnStatus::Streaming)
+                .filter(|write| status == TurnStatus::Streaming && !write.is_late(state.blocks))
             {
                 write.insert::<S>(session, &state, old_blocks).await?;
                 status = write.status;
