@@ -34,7 +34,7 @@ mod common;
 mod decision;
 mod harm;
 mod host;
-#[path = "../serve/line.rs"]
+#[path = "../../../io/tests/store/line.rs"]
 mod line;
 mod model;
 mod moments;

@@ -17,6 +17,7 @@ mod journals;
 mod json_web_tokens;
 mod keep_alive;
 #[cfg(unix)]
+#[path = "../../../io/tests/store/line.rs"]
 mod line;
 mod log;
 mod mcp;

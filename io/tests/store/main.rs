@@ -2,8 +2,12 @@
 //! server. `cargo xtask test store-postgres` starts one.
 #![allow(clippy::unwrap_used)]
 
+#[cfg(feature = "postgres")]
+mod cut_off;
 mod dropped;
 mod leases;
+#[cfg(feature = "postgres")]
+mod line;
 mod open;
 #[cfg(feature = "postgres")]
 mod postgres_only;

@@ -17,10 +17,10 @@ use announcing::{Announcing, CHANNEL, Notification};
 use error::failed;
 use futures::FutureExt;
 use migrate::migrate;
-use sqlx::Connection;
 use sqlx::postgres::{PgConnectOptions, PgListener, PgPool, PgPoolOptions};
+use sqlx::{Connection, Executor};
 use std::str::FromStr;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use stepwell_core::registry::ThreadKey;
 use tokio::sync::mpsc;
@@ -46,6 +46,12 @@ pub struct PostgresOptions {
     pub schema: Option<String>,
     /// How long to wait for a connection, before the store counts as [away](StoreError::Unavailable).
     pub connect_timeout: Duration,
+    /// How long to wait for the answer to a statement, before its connection is given up and the store counts as away: a
+    /// network may lose a connection without a word.
+    pub answer_timeout: Duration,
+    /// How long a transaction of this process may stand still, before the server ends it: a process that is frozen or cut
+    /// off in the middle of one holds locks for which all others wait.
+    pub standstill_timeout: Duration,
 }
 
 impl Default for PostgresOptions {
@@ -54,6 +60,8 @@ impl Default for PostgresOptions {
             max_connections: 10,
             schema: None,
             connect_timeout: Duration::from_secs(5),
+            answer_timeout: Duration::from_secs(20),
+            standstill_timeout: Duration::from_secs(3),
         }
     }
 }
@@ -62,6 +70,7 @@ impl Default for PostgresOptions {
 #[derive(Debug)]
 pub struct Postgres {
     pool: PgPool,
+    answer_timeout: Duration,
     wakers: Wakers,
     announcing: Announcing,
     changes: mpsc::UnboundedSender<Box<dyn Job<PostgresSession>>>,
@@ -105,10 +114,17 @@ impl PostgresStore {
         if let Some(schema) = &options.schema {
             connect = connect.options([("search_path", quoted(schema))]);
         }
+        let standstill = options.standstill_timeout.as_millis();
+        let standstill = format!("SET idle_in_transaction_session_timeout = '{standstill}ms'");
+        let standstill = Arc::new(standstill);
         let pool = PgPoolOptions::new()
             .max_connections(options.max_connections.max(3))
             .acquire_timeout(options.connect_timeout)
             .test_before_acquire(false)
+            .after_connect(move |connection, _| {
+                let standstill = Arc::clone(&standstill);
+                async move { connection.execute(&**standstill).await.map(drop) }.boxed()
+            })
             .before_acquire(|connection, known| {
                 let lives = async move {
                     Ok(known.idle_for < MAX_UNCHECKED_IDLE_TIME || connection.ping().await.is_ok())
@@ -133,11 +149,18 @@ impl PostgresStore {
         tokio::spawn(listen(listener, listening, over.clone()));
         let sending = tokio::spawn(announcing.clone().send(connect, over.clone()));
         let (changes, receiver) = mpsc::unbounded_channel();
-        let session = PostgresSession::new(pool.clone(), wakers.clone(), announcing.clone());
+        let answer_timeout = options.answer_timeout;
+        let session = PostgresSession::new(
+            pool.clone(),
+            answer_timeout,
+            wakers.clone(),
+            announcing.clone(),
+        );
         let closing = over.clone();
         let writing = tokio::spawn(write(session, receiver, closing));
         Ok(Self::of(Postgres {
             pool,
+            answer_timeout,
             wakers,
             announcing,
             changes,
@@ -161,7 +184,7 @@ impl PostgresStore {
 impl Postgres {
     fn session(&self) -> PostgresSession {
         let (wakers, announcing) = (self.wakers.clone(), self.announcing.clone());
-        PostgresSession::new(self.pool.clone(), wakers, announcing)
+        PostgresSession::new(self.pool.clone(), self.answer_timeout, wakers, announcing)
     }
 }
 

@@ -9,12 +9,16 @@ use crate::store::wake::Wakers;
 use sqlx::pool::PoolConnection;
 use sqlx::postgres::{PgArguments, PgPool, PgRow, Postgres as Driver};
 use sqlx::query::Query;
+use std::time::Duration;
 use stepwell_core::registry::ThreadKey;
+use tokio::time::error::Elapsed;
+use tokio::time::timeout;
 
 /// A connection of the pool, taken when it is needed and returned after a transaction.
 #[derive(Debug)]
 pub struct PostgresSession {
     pool: PgPool,
+    answer_timeout: Duration,
     wakers: Wakers,
     announcing: Announcing,
     connection: Option<PoolConnection<Driver>>,
@@ -22,9 +26,15 @@ pub struct PostgresSession {
 }
 
 impl PostgresSession {
-    pub(super) fn new(pool: PgPool, wakers: Wakers, announcing: Announcing) -> Self {
+    pub(super) fn new(
+        pool: PgPool,
+        answer_timeout: Duration,
+        wakers: Wakers,
+        announcing: Announcing,
+    ) -> Self {
         Self {
             pool,
+            answer_timeout,
             wakers,
             announcing,
             connection: None,
@@ -64,9 +74,28 @@ impl PostgresSession {
 
     /// Runs a statement without values.
     async fn run(&mut self, sql: &'static str) -> Result<(), StoreError> {
+        let limit = self.answer_timeout;
         let connection = self.connection().await?;
-        let run = sqlx::query(sql).execute(&mut **connection).await;
-        run.map(drop).map_err(failed)
+        let run = sqlx::query(sql).execute(&mut **connection);
+        let run = timeout(limit, run).await;
+        self.answered(run).map(drop)
+    }
+
+    /// Takes the answer to a statement. The connection of one that has none is closed: its transaction is not committed, or
+    /// is not known to be.
+    fn answered<T>(
+        &mut self,
+        answer: Result<Result<T, sqlx::Error>, Elapsed>,
+    ) -> Result<T, StoreError> {
+        let Ok(answer) = answer else {
+            if let Some(mut connection) = self.connection.take() {
+                connection.close_on_drop();
+            }
+            let seconds = self.answer_timeout.as_secs_f64();
+            let message = format!("no answer in {seconds} s");
+            return Err(StoreError::Unavailable { message });
+        };
+        answer.map_err(failed)
     }
 }
 
@@ -109,10 +138,11 @@ impl Session for PostgresSession {
         }
         let payloads = threads.iter().map(|thread| self.announcing.payload(thread));
         let payloads: Vec<_> = payloads.collect();
+        let limit = self.answer_timeout;
         let connection = self.connection().await?;
         let notify = sqlx::query(NOTIFY).bind(CHANNEL).bind(payloads);
-        let notified = notify.execute(&mut **connection).await;
-        notified.map(drop).map_err(failed)
+        let notified = timeout(limit, notify.execute(&mut **connection)).await;
+        self.answered(notified).map(drop)
     }
 
     fn changed(&self, thread: &ThreadKey, was_announced: bool) {
@@ -123,17 +153,21 @@ impl Session for PostgresSession {
     }
 
     async fn execute(&mut self, sql: &str, values: &[Value<'_>]) -> Result<u64, StoreError> {
+        let limit = self.answer_timeout;
         let connection = self.connection().await?;
         let sql = numbered(sql);
-        let done = bound(&sql, values).execute(&mut **connection).await;
-        Ok(done.map_err(failed)?.rows_affected())
+        let done = bound(&sql, values).execute(&mut **connection);
+        let done = timeout(limit, done).await;
+        Ok(self.answered(done)?.rows_affected())
     }
 
     async fn rows(&mut self, sql: &str, values: &[Value<'_>]) -> Result<Vec<PgRow>, StoreError> {
+        let limit = self.answer_timeout;
         let connection = self.connection().await?;
         let sql = numbered(sql);
-        let rows = bound(&sql, values).fetch_all(&mut **connection).await;
-        rows.map_err(failed)
+        let rows = bound(&sql, values).fetch_all(&mut **connection);
+        let rows = timeout(limit, rows).await;
+        self.answered(rows)
     }
 }
 
