@@ -1,13 +1,14 @@
 //! Clients of `/agent` with a tool of their own: they keep the conversation themselves, answer by the next run, and
 //! resume a run at any host when its host is killed.
 
-use crate::client::{Clients, Gone};
+use crate::client::{Clients, Gone, STUCK};
 use crate::clients::fold::Fold;
 use crate::clients::frames::{Frame, Frames};
 use crate::clients::{TOOL, tools};
 use crate::decision::Decision;
 use crate::host::Host;
 use crate::model::{CLIENT_CALLS, ROUNDS, calls_of};
+use crate::said;
 use serde_json::{Value, json};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -32,7 +33,11 @@ impl Clients {
     pub(crate) async fn ask_agent(&self) {
         while !self.0.ends.load(Ordering::SeqCst) {
             let question = format!("run-{}", self.0.threads.fetch_add(1, Ordering::SeqCst) + 1);
-            if let Ok(runs) = self.question(&question).await {
+            let Ok(runs) = tokio::time::timeout(STUCK, self.question(&question)).await else {
+                said::print_of(&format!("{question}-r0"), &self.0.hosts_log);
+                panic!("the question is stuck: {question}");
+            };
+            if let Ok(runs) = runs {
                 let answered = Answered { question, runs };
                 self.0.answered.lock().unwrap().push(answered);
             }

@@ -11,9 +11,11 @@ use crate::harm::Harm;
 use crate::host::{Host, Hosts};
 use crate::model::{CALLS, CLIENT_CALLS, calls};
 use crate::moments::Moments;
+use crate::said;
 use reqwest::{Client, StatusCode};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashSet};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -23,6 +25,9 @@ const SILENCE: Duration = Duration::from_secs(5);
 
 /// The pause of a client that is asked to retry.
 const PAUSE: Duration = Duration::from_millis(100);
+
+/// The time after which a turn counts as stuck: many times what the longest takes.
+pub(crate) const STUCK: Duration = Duration::from_secs(5 * 60);
 
 /// The turns of a thread.
 const TURNS: u32 = 2;
@@ -95,6 +100,8 @@ pub(crate) struct Inner {
     pub(crate) moments: Moments,
     pub(crate) chance: Chance,
     pub(crate) client: Client,
+    /// The file that the hosts' logs go to.
+    pub(crate) hosts_log: PathBuf,
     pub(crate) threads: AtomicU32,
     /// Nothing more is begun.
     pub(crate) ends: AtomicBool,
@@ -108,13 +115,14 @@ pub(crate) struct Inner {
 }
 
 impl Clients {
-    pub(crate) fn new(hosts: Hosts, moments: Moments, chance: Chance) -> Self {
+    pub(crate) fn new(hosts: Hosts, moments: Moments, chance: Chance, hosts_log: PathBuf) -> Self {
         let client = Client::builder().read_timeout(SILENCE).build();
         Self(Arc::new(Inner {
             hosts,
             moments,
             chance,
             client: client.unwrap(),
+            hosts_log,
             threads: AtomicU32::default(),
             ends: AtomicBool::default(),
             over: Mutex::default(),
@@ -189,12 +197,20 @@ impl Clients {
         let number = self.0.threads.fetch_add(1, Ordering::SeqCst) + 1;
         for turn in 1..=TURNS {
             let mut told = Told::new(format!("thread-{number}"), turn, number.is_multiple_of(2));
-            while !told.view.fold.is_over {
-                let host = self.0.hosts.any(self.0.chance.below(1 << 32)).await;
-                // The turn continues at another host, or at the next.
-                let _ = self.turn(&host, &mut told).await;
+            let whole = tokio::time::timeout(STUCK, self.whole_turn(&mut told));
+            if whole.await.is_err() {
+                said::print_of(&told.turn(), &self.0.hosts_log);
+                panic!("the turn is stuck: {told:#?}");
             }
             self.0.over.lock().unwrap().push(told);
+        }
+    }
+
+    async fn whole_turn(&self, told: &mut Told) {
+        while !told.view.fold.is_over {
+            let host = self.0.hosts.any(self.0.chance.below(1 << 32)).await;
+            // The turn continues at another host, or at the next.
+            let _ = self.turn(&host, told).await;
         }
     }
 

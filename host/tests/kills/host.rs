@@ -1,11 +1,12 @@
 //! The program, serving.
 
+use crate::client::STUCK;
 use crate::program::without_settings;
 use crate::wire::Provider;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -78,14 +79,19 @@ impl Host {
             let ready = format!("{}/ready", self.url);
             client.get(ready).send().await.is_ok()
         };
-        let ends = async {
-            while self.child().try_wait().unwrap().is_none() {
-                tokio::time::sleep(Duration::from_millis(20)).await;
-            }
-        };
         tokio::select! {
             answers = answers => answers,
-            () = ends => false,
+            _ = self.ended() => false,
+        }
+    }
+
+    /// Waits for the end of the process.
+    async fn ended(&self) -> ExitStatus {
+        loop {
+            if let Some(ended) = self.child().try_wait().unwrap() {
+                return ended;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }
 
@@ -169,9 +175,8 @@ impl Host {
 
     /// Waits until the process has ended as it was asked to.
     pub(crate) async fn wait_until_stopped(&self) {
-        let host = self.clone();
-        let ended = tokio::task::spawn_blocking(move || host.child().wait().unwrap());
-        let ended = ended.await.unwrap();
+        let ended = tokio::time::timeout(STUCK, self.ended()).await;
+        let ended = ended.unwrap_or_else(|_| panic!("the host `{}` does not stop", self.name));
         assert!(ended.success(), "the host did not stop well: {ended}");
     }
 

@@ -44,6 +44,7 @@ mod program;
 #[allow(dead_code)] // it is another test's too
 #[path = "../serve/restate.rs"]
 mod restate;
+mod said;
 mod storm;
 mod tools;
 mod verdict;

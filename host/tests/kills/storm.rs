@@ -96,6 +96,7 @@ impl Storm {
             hosts.clone(),
             moments.clone(),
             Chance::of(seed, "the clients"),
+            setup.log.clone(),
         );
         let living = clients.clone();
         let storm = Self {

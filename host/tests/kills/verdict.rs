@@ -7,6 +7,7 @@ use crate::common;
 use crate::decision::Decision;
 use crate::harm::Harm;
 use crate::oracle::Oracle;
+use crate::said;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
@@ -63,7 +64,7 @@ pub(crate) async fn of(
         let path = store.path(&key).await.unwrap();
         let (turn, earlier) = path.split_last().unwrap();
         if turn.outcome != Some(Outcome::Success) {
-            tell_of(turn, hosts_log);
+            said::print_of(&turn.id, hosts_log);
         }
         stored.extend(judge_blocks(turn, told, &runs, &mut counts));
         judge_log(&log(store, &key).await, told, &mut counts);
@@ -150,18 +151,6 @@ pub(crate) async fn of(
             .sum::<usize>(),
         times(clients.go_on()),
     )
-}
-
-/// Prints what the hosts said of a turn that did not end well.
-fn tell_of(turn: &Turn, hosts_log: &Path) {
-    let said = std::fs::read_to_string(hosts_log).unwrap();
-    let of_turn = format!("turn={} ", turn.id);
-    for line in said
-        .lines()
-        .filter(|line| line.contains(&of_turn) || line.contains("panicked"))
-    {
-        println!("{line}");
-    }
 }
 
 /// Describes how long it took until turns continued, by the harm before.
