@@ -31,7 +31,7 @@ pub(super) fn background() -> Vec<Bounds> {
         ),
         corner(
             "in the background, a call, one crash",
-            |bounds, background, config| {
+            |bounds, background, _| {
                 bounds.calls = 1;
                 bounds.texts = false;
                 bounds.crashes = 1;
