@@ -79,6 +79,7 @@ const FORMATS: &[(&str, Option<&str>)] = &[
     ("openrouter", Some("messages")),
     ("anthropic", None),
     ("gemini", None),
+    ("gemini", Some("interactions")),
     ("mistral", None),
     ("cohere", None),
     ("groq", None),

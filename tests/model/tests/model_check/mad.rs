@@ -202,7 +202,7 @@ impl World {
                     (Some(Hand::Deferred), _) if defers => inputs.push((input, Must::Drop)),
                     (None, _) | (Some(Hand::Stream(_)), false) => inputs.push((input, Must::Drop)),
                     (Some(Hand::Request | Hand::Rest(..)), true) => {
-                        inputs.push((input, Must::Refuse))
+                        inputs.push((input, Must::Refuse));
                     }
                     _ => {}
                 }
