@@ -78,7 +78,7 @@ pub(super) fn background() -> Vec<Bounds> {
 }
 
 /// Calls and texts, everything that can break, and two crashes.
-pub(super) fn large() -> Bounds {
+pub fn large_in_background() -> Bounds {
     corner(
         "3 × 3, in the background, two crashes",
         |bounds, background, config| {

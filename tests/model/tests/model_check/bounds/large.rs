@@ -21,7 +21,6 @@ pub fn large() -> Vec<Bounds> {
                 config.durability = Durability::None;
             },
         ),
-        background::large(),
         whole(
             "3 × 3, tools and approvals",
             Dialect::OpenAiChat,

@@ -5,6 +5,7 @@ mod large;
 mod small;
 mod tiny;
 
+pub use background::large_in_background;
 pub use large::large;
 pub use tiny::tiny;
 
