@@ -80,6 +80,7 @@ const FORMATS: &[(&str, Option<&str>)] = &[
     ("anthropic", None),
     ("gemini", None),
     ("gemini", Some("interactions")),
+    ("bedrock", None),
     ("mistral", None),
     ("cohere", None),
     ("groq", None),
