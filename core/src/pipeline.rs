@@ -398,6 +398,14 @@ impl Pipeline {
         }
     }
 
+    /// Continues with a body that has the answer as a whole, which the provider makes in the background.
+    pub(crate) fn reopen_whole(&mut self) {
+        self.frames_before = self.frames;
+        if let Some(background) = &mut self.background {
+            background.reopen();
+        }
+    }
+
     /// Returns the place in an answer that the provider makes in the background.
     pub(crate) fn background(&self) -> Option<&Background> {
         self.background.as_deref()

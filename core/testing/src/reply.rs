@@ -92,16 +92,18 @@ pub fn call(id: &str, name: &str, arguments: &str) -> Part {
 /// The body of a stream of these parts for the hop of this number; it ends as it should unless it is cut or has failed.
 #[must_use]
 pub fn body(dialect: Dialect, hop: usize, parts: &[Part]) -> Vec<u8> {
-    frames(dialect, hop, parts).concat()
+    frames(dialect, hop, parts, false).concat()
 }
 
-/// The frames of such a body, each with its number, from 1, as its id.
+/// The frames of such a body, each with its number, from 1, as its id. A provider that can make answers in the background
+/// makes this one there.
 ///
 /// # Panics
 /// If the dialect's frames are not text.
 #[must_use]
 pub fn numbered(dialect: Dialect, hop: usize, parts: &[Part]) -> Vec<String> {
-    let frames = frames(dialect, hop, parts).into_iter().zip(1..);
+    let frames = frames(dialect, hop, parts, dialect.has_background());
+    let frames = frames.into_iter().zip(1..);
     frames
         .map(|(frame, id)| {
             let frame = String::from_utf8(frame).expect("it is text");
@@ -120,7 +122,7 @@ pub fn media_type(dialect: Dialect) -> &'static str {
     }
 }
 
-fn frames(dialect: Dialect, hop: usize, parts: &[Part]) -> Vec<Vec<u8>> {
+fn frames(dialect: Dialect, hop: usize, parts: &[Part], in_background: bool) -> Vec<Vec<u8>> {
     let is_agent = dialect == Dialect::AgUi;
     let (thread, run) = ("thread", format!("agent-run-{hop}"));
     let mut end = json!({"type": "RUN_FINISHED", "threadId": thread, "runId": run});
@@ -181,6 +183,7 @@ fn frames(dialect: Dialect, hop: usize, parts: &[Part]) -> Vec<Vec<u8>> {
     }
     let setting = Setting::new().request(json!({
         "model": "m", "stream_options": {"include_usage": true}, "threadId": thread, "runId": run,
+        "background": in_background,
     }));
     let dialect = stepwell_mock_llm::Dialect::from_name(dialect.name()).expect("it has them all");
     answer.frames(dialect, &setting.splits_messages())

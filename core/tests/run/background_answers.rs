@@ -253,6 +253,19 @@ fn a_whole_answer_that_arrives_in_part_is_read_again() {
 }
 
 #[test]
+fn a_whole_answer_that_always_arrives_in_part_is_not_read_for_ever() {
+    let half = answer("resp_1", "completed").to_string().as_bytes()[..40].to_vec();
+    let mut world = in_background(|config| config.retry.attempts = 3)
+        .reply(part(&events("resp_1")[..4], Ending::Broken))
+        .reply(too_old());
+    world.fallback_reply = Some(Reply::Body(Some("application/json"), half));
+    let world = world.turn();
+    assert_eq!(*world.outcome(), Outcome::Truncated);
+    assert_eq!(asked(&world)[2..], ["GET /resp_1"; 2]);
+    assert_eq!(cancels(&world).len(), 1);
+}
+
+#[test]
 fn an_answer_that_never_ends_is_not_read_for_ever() {
     let mut world = in_background(|_| {})
         .reply(part(&events("resp_1")[..4], Ending::Broken))

@@ -1,4 +1,4 @@
-//! A storm: three models of three dialects that fail in any way at any event, one of them with its answers in the
+//! A storm: three models of three dialects that fail in any way at any event, at least one of them with its answers in the
 //! background, and hosts that die between any two effects. Each turn ends, nothing is shown twice or taken back, no tool
 //! runs twice, and the cost is what the providers bill.
 //!
@@ -51,12 +51,15 @@ fn endpoint(dialect: Dialect) -> Endpoint {
 }
 
 fn config(dice: &mut Dice) -> RunConfig {
+    // Any three neighbours have one with answers in the background.
     let mut models = [
         Dialect::OpenAiChat,
         Dialect::Anthropic,
         Dialect::OpenAiResponses,
+        Dialect::BedrockConverse,
+        Dialect::GeminiInteractions,
     ];
-    models.rotate_left(dice.below(3) as usize);
+    models.rotate_left(dice.below(5) as usize);
     let mut config = RunConfig::new(endpoint(models[0]));
     for tool in [
         Tool::new("work", "Works."),
@@ -69,7 +72,7 @@ fn config(dice: &mut Dice) -> RunConfig {
     config.limits.max_tool_rounds = 3;
     config.retry.first_delay = Duration::from_millis(10);
     config.fallback = Fallback {
-        models: models[1..]
+        models: models[1..3]
             .iter()
             .map(|dialect| FallbackModel::from(endpoint(*dialect)))
             .collect(),
@@ -122,10 +125,16 @@ impl Seen {
         for output in chaos.outputs() {
             let what = match output {
                 Output::Effect(_, Effect::OpenStream { request }) if request.method == "GET" => {
-                    match request.url.contains("starting_after") {
-                        true => "read on",
-                        false => "read as a whole",
+                    match request.url.split_once("?stream=true&") {
+                        Some((_, query)) if query.starts_with("starting_after") => "read on",
+                        Some(_) => "an interaction read on",
+                        None => "read as a whole",
                     }
+                }
+                Output::Effect(_, Effect::OpenStream { request })
+                    if request.url.contains("converse-stream") =>
+                {
+                    "asked of Bedrock"
                 }
                 Output::Effect(_, Effect::CancelAnswer { .. }) => "cancelled at the provider",
                 Output::Effect(_, Effect::RunTool { .. }) => "tool",
@@ -181,7 +190,9 @@ fn every_turn_comes_through_a_storm() {
     }
     for what in [
         "read on",
+        "an interaction read on",
         "read as a whole",
+        "asked of Bedrock",
         "cancelled at the provider",
         "tool",
         "retry",

@@ -79,6 +79,8 @@ const FORMATS: &[(&str, Option<&str>)] = &[
     ("openrouter", Some("messages")),
     ("anthropic", None),
     ("gemini", None),
+    ("gemini", Some("interactions")),
+    ("bedrock", None),
     ("mistral", None),
     ("cohere", None),
     ("groq", None),

@@ -15,6 +15,8 @@ pub struct CanonicalForm {
     snapshot: String,
     /// The key, which no snapshot holds.
     given: Option<Authorization>,
+    /// The key that is kept for an answer in the background, and the number of its model.
+    kept: Option<(u32, Authorization)>,
     /// The state that matters only right after a revival.
     follows_cut: bool,
     is_disposed: bool,
@@ -46,6 +48,7 @@ impl RunMachine {
             config: self.config().cloned(),
             snapshot: self.snapshot(),
             given: turn.and_then(|turn| turn.given_access().cloned()),
+            kept: turn.and_then(|turn| turn.kept_access().cloned()),
             follows_cut: turn.is_some_and(|turn| turn.follows_cut()),
             is_disposed: self.is_disposed(),
         }

@@ -41,6 +41,11 @@ impl Access {
         }
     }
 
+    /// Returns the credentials that were kept, and the number of their model.
+    pub(crate) fn kept(&self) -> Option<&(u32, Authorization)> {
+        self.kept.as_ref()
+    }
+
     /// Returns the credentials that were kept for the model with this number.
     pub(crate) fn kept_for(&self, model: u32) -> Option<&Authorization> {
         let (of, kept) = self.kept.as_ref()?;

@@ -66,7 +66,8 @@ impl Answer {
             .trim()
             .to_ascii_lowercase();
         let body = match (broken, media_type.as_str()) {
-            (Some(pipeline), "application/json") if pipeline.background().is_some() => {
+            (Some(mut pipeline), "application/json") if pipeline.background().is_some() => {
+                pipeline.reopen_whole();
                 Body::Stored {
                     pipeline,
                     body: Vec::new(),

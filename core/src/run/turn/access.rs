@@ -42,6 +42,11 @@ impl Turn {
         self.access.given()
     }
 
+    /// Returns the credentials that an answer in the background may be cancelled with, and the number of their model.
+    pub(in crate::run) fn kept_access(&self) -> Option<&(u32, Authorization)> {
+        self.access.kept()
+    }
+
     /// Forgets the credentials: the request is sent, or is not sent now.
     pub(super) fn forget_access(&mut self) {
         self.access.forget();

@@ -121,6 +121,7 @@ fn canon_kept(turn: &Turn, abstraction: &Abstraction, out: &mut impl Hasher) {
         out,
     );
     turn.access.given().is_some().hash(out);
+    turn.access.kept().map(|kept| kept.0).hash(out);
     turn.route.canon(turn.clocks.now(), abstraction, out);
     turn.questions.canon(abstraction, out);
     (

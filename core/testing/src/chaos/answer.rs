@@ -1,9 +1,10 @@
 //! The answers of the host, the network and the user: valid, late or missing.
 
 use super::model::Model;
+use super::stored::stored;
 use super::{Chaos, Given, value_of};
 use crate::reply::{body, media_type, numbered};
-use serde_json::{Value, json};
+use serde_json::json;
 use std::sync::Arc;
 use stepwell_core::CallKey;
 use stepwell_core::dialect::Resumption;
@@ -201,7 +202,12 @@ impl Chaos {
                 _ => {
                     let is_whole = self.resumes_after.get(&effect) == Some(&usize::MAX);
                     let (body, content_type) = match self.streams.get(&hop) {
-                        Some(frames) if is_whole => (stored(frames, detail), "application/json"),
+                        Some(frames) if is_whole => {
+                            // A host to which nothing happens finds it finished.
+                            let is_finished = detail == GOOD_STREAM || !detail.is_multiple_of(3);
+                            let dialect = self.asked().endpoint.dialect;
+                            (stored(dialect, frames, is_finished), "application/json")
+                        }
                         _ => {
                             let body = self.open(effect, hop, detail / 8);
                             (body, media_type(self.asked().endpoint.dialect))
@@ -315,25 +321,4 @@ fn hook_answer(place: HookPlace, detail: u16, message: String) -> HookAnswer {
         (2, HookPlace::Result(_)) => HookAnswer::result("another"),
         _ => HookAnswer::GoOn,
     }
-}
-
-/// Returns an answer of these frames that its provider has made in the background, as a whole. It may not be finished.
-fn stored(frames: &[String], detail: u16) -> Vec<u8> {
-    // A host to which nothing happens finds it finished.
-    if detail != GOOD_STREAM && detail.is_multiple_of(3) {
-        return json!({"id": "resp_1", "status": "in_progress"})
-            .to_string()
-            .into_bytes();
-    }
-    let data = frames
-        .iter()
-        .rev()
-        .filter_map(|frame| frame.split_once("data: "));
-    let events = data.filter_map(|(_, data)| serde_json::from_str::<Value>(data).ok());
-    let mut whole = events.filter(|event| event["response"]["output"].is_array());
-    let answer = match whole.next() {
-        Some(event) if event["response"]["status"] != "in_progress" => event["response"].clone(),
-        _ => json!({"id": "resp_1", "status": "failed", "error": {"message": "it was lost"}}),
-    };
-    answer.to_string().into_bytes()
 }

@@ -56,7 +56,12 @@ impl Bill {
                 let body = self.whole.remove(effect);
                 let answer = body.as_deref().map(serde_json::from_slice::<Value>);
                 if let (Some(Ok(stored)), Some(at)) = (answer, self.open.get(effect)) {
-                    let tokens = |name: &str| stored["usage"][name].as_u64();
+                    let usage = &stored["usage"];
+                    // Those of an interaction have other names.
+                    let tokens = |name: &str| {
+                        let total = usage[format!("total_{name}")].as_u64();
+                        usage[name].as_u64().or(total)
+                    };
                     let both = tokens("input_tokens").zip(tokens("output_tokens"));
                     self.answers[*at].whole = both;
                 }

@@ -29,6 +29,7 @@ mod lives;
 mod log;
 mod model;
 mod outputs;
+mod stored;
 mod twin;
 mod violation;
 

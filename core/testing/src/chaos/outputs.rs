@@ -1,5 +1,6 @@
 //! The outputs of the run: the effects that the host must carry out, and the promises that each effect must keep.
 
+use super::stored::next_frame;
 use super::{Chaos, Given, Invariant};
 use stepwell_core::run::{Block, EDGES, Effect, EffectId, Output, ToolInvocation};
 
@@ -60,12 +61,12 @@ impl Chaos {
                 {
                     self.resumes_after.insert(id, last);
                 }
-                if request.method == "GET" {
-                    let after = request.url.split_once("starting_after=");
-                    let after = after.map_or(Ok(usize::MAX), |(_, after)| after.parse());
-                    // The first event has the number 0.
-                    let next = after.map(|after| after.saturating_add(1));
-                    self.resumes_after.insert(id, next.unwrap_or_default());
+                if request.method == "GET"
+                    && let EffectId::Open { hop, .. } = id
+                {
+                    let frames = self.streams.get(&hop).map_or(&[][..], Vec::as_slice);
+                    let next = next_frame(frames, &request.url);
+                    self.resumes_after.insert(id, next);
                 }
                 given = Given::Request;
             }

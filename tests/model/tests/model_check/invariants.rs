@@ -64,6 +64,9 @@ impl World {
         self.check_hands();
         self.check_timers();
         self.check_progress();
+        if self.bounds.background.is_some() {
+            self.check_answers();
+        }
     }
 
     /// Checks that the host has exactly the effects that the run expects it to have.

@@ -81,3 +81,42 @@ pub fn legal_request(body: &[u8]) -> Result<(), String> {
         Err(format!("no result for {asked:?}"))
     }
 }
+
+#[derive(Deserialize)]
+struct Responses<'a> {
+    #[serde(borrow)]
+    input: Vec<Item<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Item<'a> {
+    #[serde(default, rename = "type")]
+    kind: &'a str,
+    #[serde(default)]
+    call_id: &'a str,
+}
+
+/// The same of the bytes of a request of OpenAI Responses.
+pub fn legal_input(body: &[u8]) -> Result<(), String> {
+    let request: Responses<'_> = serde_json::from_slice(body).map_err(|error| error.to_string())?;
+    let mut asked: Vec<&str> = Vec::new();
+    for item in &request.input {
+        match item.kind {
+            "function_call" => asked.push(item.call_id),
+            "function_call_output" if asked.first() == Some(&item.call_id) => {
+                asked.remove(0);
+            }
+            "function_call_output" => {
+                let result = item.call_id;
+                return Err(format!("a result for {result} where {asked:?} are due"));
+            }
+            _ if asked.is_empty() => {}
+            _ => return Err(format!("no result for {asked:?}")),
+        }
+    }
+    if asked.is_empty() {
+        Ok(())
+    } else {
+        Err(format!("no result for {asked:?}"))
+    }
+}

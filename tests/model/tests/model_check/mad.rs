@@ -85,6 +85,7 @@ impl World {
             matches!(
                 hand,
                 Hand::Request
+                    | Hand::Rest(..)
                     | Hand::Stream(_)
                     | Hand::Tool
                     | Hand::Approval
@@ -200,7 +201,9 @@ impl World {
                 match (self.hand(id), is_of_body) {
                     (Some(Hand::Deferred), _) if defers => inputs.push((input, Must::Drop)),
                     (None, _) | (Some(Hand::Stream(_)), false) => inputs.push((input, Must::Drop)),
-                    (Some(Hand::Request), true) => inputs.push((input, Must::Refuse)),
+                    (Some(Hand::Request | Hand::Rest(..)), true) => {
+                        inputs.push((input, Must::Refuse));
+                    }
                     _ => {}
                 }
             }

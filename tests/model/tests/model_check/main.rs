@@ -155,3 +155,14 @@ fn large_bounds_hold() {
     );
     assert!(seen >= wanted, "the bounds have {seen} states only");
 }
+
+/// Answers in the background with two crashes, until a tenth as many distinct states were seen, or all.
+#[test]
+fn large_bounds_in_the_background_hold() {
+    let wanted = states().unwrap_or(1_000_000) / 10;
+    let extras = Extras((wanted as u64 / 10_000).max(share().0));
+    let bounds = bounds::large_in_background();
+    let report = depth_first(&bounds, wanted, extras);
+    report.print(bounds.name);
+    report.assert_right(&bounds);
+}

@@ -181,18 +181,24 @@ impl World {
                     moves.extend((0..models).map(|model| Move::Chosen(id, model)));
                     moves.push(Move::NotChosen(id));
                 }
-                Hand::Request => {
+                Hand::Request | Hand::Rest(..) => {
                     moves.push(Move::Opened(id));
                     if self.bounds.asks_for_keys() {
                         moves.push(Move::Refused(id, 401));
                     }
                     if self.bounds.failures {
-                        moves.extend([
-                            Move::Refused(id, 503),
-                            Move::Refused(id, 400),
-                            Move::Unreachable(id),
-                        ]);
+                        moves.push(Move::Refused(id, 400));
+                        if self.may_break() {
+                            moves.extend([Move::Refused(id, 503), Move::Unreachable(id)]);
+                        }
                     }
+                }
+                Hand::Stream(said) if self.bounds.background.is_some() => {
+                    let tokens = self.next_stored(*said);
+                    if self.may_break() || tokens.is_empty() {
+                        moves.extend([Move::Ends(id), Move::Breaks(id)]);
+                    }
+                    moves.extend(tokens.into_iter().map(|token| Move::Says(id, token)));
                 }
                 Hand::Stream(said) => {
                     let mut tokens = said.next(&self.bounds, self.questions);
@@ -245,7 +251,9 @@ impl World {
             moves.push(Move::Resume);
         }
         if self.bounds.abstraction.time {
-            moves.extend(self.machine.running_timers().into_iter().map(Move::Fire));
+            let mut timers = self.machine.running_timers();
+            timers.retain(|timer| *timer != TimerKey::Silence || self.may_break());
+            moves.extend(timers.into_iter().map(Move::Fire));
         } else if self.machine.poll_timeout().is_some() {
             moves.push(Move::Pass);
         }

@@ -1,6 +1,6 @@
 //! What comes out of the run: the host takes it, and it is checked on the way.
 
-use crate::look::{history, legal_request};
+use crate::look::{history, legal_input, legal_request};
 use crate::world::{Asked, Hand, Shown, World, Write, part};
 use std::sync::Arc;
 use stepwell_core::CallKey;
@@ -51,9 +51,10 @@ impl World {
                 }
                 self.ghost.shown = Shown::Question;
             }
-            RunEvent::Warning { .. } => {}
+            RunEvent::Warning { message } => self.warned(message),
             RunEvent::SteeringTaken { message_id, .. } => self.told(message_id.as_str()),
             RunEvent::SteeringRefused { message, .. } => self.told(message.id().as_str()),
+            RunEvent::AgUi(event) if self.bounds.background.is_some() => self.shows(event),
             _ => {
                 let is_closing = self.is_over() && shown == Shown::Question;
                 if shown != Shown::Running && !is_closing {
@@ -92,8 +93,16 @@ impl World {
             Effect::CreateRun { .. } => self.put(id, Hand::Create),
             Effect::Authorize { .. } => self.put(id, Hand::Key),
             Effect::ChooseModel { .. } => self.put(id, Hand::Choice),
+            Effect::OpenStream { request } if request.method == "GET" => {
+                self.begin_reading(id, &request.url);
+            }
             Effect::OpenStream { request } => {
-                if let Err(fault) = legal_request(&request.body) {
+                self.check_none_is_left();
+                let is_legal = match self.bounds.background {
+                    Some(_) => legal_input(&request.body),
+                    None => legal_request(&request.body),
+                };
+                if let Err(fault) = is_legal {
                     self.wrong(format!("I8: the request of {id}: {fault}"));
                 }
                 self.check_history();
@@ -133,8 +142,7 @@ impl World {
                 }
                 self.put(id, Hand::Question);
             }
-            // Nothing in this world depends on it.
-            Effect::CancelAnswer { .. } => {}
+            Effect::CancelAnswer { request } => self.cancelled(&request.url),
             Effect::AnswerTool { .. } => self.check_answer(id),
             Effect::Persist { status, blocks, .. } => self.begin_write(id, status, &blocks),
             Effect::CloseStream | Effect::CancelTool => {
@@ -151,6 +159,23 @@ impl World {
     }
 
     fn begin_request(&mut self, id: EffectId) {
+        self.count_request(id);
+        // Calls of an earlier try, and of hops long over, are forgotten.
+        let EffectId::Open { hop, .. } = id else {
+            return;
+        };
+        let keeps = |call: &CallKey| call.hop + 1 == hop;
+        self.asked.retain(|entry| keeps(&entry.0));
+        self.begun.retain(|entry| keeps(&entry.0));
+        self.store.calls.retain(|entry| keeps(&entry.0));
+        self.ghost.results.retain(|entry| keeps(&entry.0));
+        self.ghost.granted.retain(keeps);
+        self.ghost.stopped.retain(keeps);
+        self.put(id, Hand::Request);
+    }
+
+    /// Checks that the request is within the limits.
+    pub fn count_request(&mut self, id: EffectId) {
         let EffectId::Open { hop, attempt } = id else {
             return self.wrong(format!("{id} opens a stream"));
         };
@@ -179,7 +204,9 @@ impl World {
         let tries = tries * (1 + u32::from(self.bounds.asks_for_keys())) * self.bounds.models();
         // So may the request for a summary that comes first.
         let tries = tries * (1 + u32::from(self.bounds.summarizes()));
-        let most = tries + 2 * u32::from(self.bounds.device);
+        // The count begins anew wherever an answer that is made in the background breaks off, and with each read of one.
+        let breaks = self.bounds.interruptions().map_or(0, |count| count + 1);
+        let most = tries * (1 + breaks) + 2 * u32::from(self.bounds.device);
         if attempt >= most || opens > most * (died + 1) {
             self.wrong(format!("I1: {id} is request {opens} of hop {hop}"));
         }
@@ -197,15 +224,6 @@ impl World {
                 ));
             }
         }
-        // Calls of an earlier try, and of hops long over, are forgotten.
-        let keeps = |call: &CallKey| call.hop + 1 == hop;
-        self.asked.retain(|entry| keeps(&entry.0));
-        self.begun.retain(|entry| keeps(&entry.0));
-        self.store.calls.retain(|entry| keeps(&entry.0));
-        self.ghost.results.retain(|entry| keeps(&entry.0));
-        self.ghost.granted.retain(keeps);
-        self.ghost.stopped.retain(keeps);
-        self.put(id, Hand::Request);
     }
 
     /// Checks a call that is given to the host.

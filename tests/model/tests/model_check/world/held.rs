@@ -11,6 +11,9 @@ pub enum Hand {
     /// The host chooses a model.
     Choice,
     Request,
+    /// A request for the rest of the answer of this number at the provider: the events after this one, or the answer as a
+    /// whole.
+    Rest(u8, Option<u8>),
     Stream(Said),
     Approval,
     Tool,
@@ -111,6 +114,8 @@ pub struct Ghost {
     pub answered: Vec<CallKey>,
     /// The messages that the user typed during the turn, and whose fate is not reported.
     pub typed: Vec<String>,
+    /// The answers that are made in the background.
+    pub heard: Heard,
 }
 
 /// Digest and meaning of a block.

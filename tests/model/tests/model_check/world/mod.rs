@@ -3,12 +3,14 @@
 
 mod held;
 mod print;
+mod provider;
 
 pub use held::{Asked, Ghost, Hand, Part, Shown, Snapshot, Store, Write, part};
+pub use provider::{Heard, Provider};
 
 use crate::bounds::Bounds;
 use crate::moves::Move;
-use crate::peer::{Kind, Said, Token};
+use crate::peer::{Body, Kind, Said, Token};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -48,6 +50,8 @@ pub struct World {
     pub opens: (u32, u32),
     /// A call that the user tries to stop; they may be too late.
     pub stopping: Option<CallKey>,
+    /// The provider that makes its answers in the background.
+    pub provider: Provider,
     /// The first fault.
     pub fault: Option<String>,
     /// The moves of the state since the world before.
@@ -78,6 +82,7 @@ impl World {
             is_background: false,
             finished: None,
             opens: (0, 0),
+            provider: Provider::new(bounds),
             stopping: None,
             fault: None,
             walked: Vec::new(),
@@ -104,6 +109,7 @@ impl World {
             is_background: self.is_background,
             finished: self.finished,
             opens: self.opens,
+            provider: self.provider.clone(),
             stopping: None,
             fault: self.fault.clone(),
             walked: Vec::new(),
@@ -213,6 +219,9 @@ impl World {
                     }
                     _ => {}
                 }
+                if timer == TimerKey::Silence {
+                    self.breaks();
+                }
                 let fired = self.machine.fire_now(timer, Timestamp(self.now));
                 if fired != Ok(true) {
                     self.wrong(format!("the timer {timer:?} does not fire: {fired:?}"));
@@ -292,14 +301,22 @@ impl World {
                 Input::ModelNotChosen { effect, message }
             }
             Move::Opened(effect) => {
-                self.put(effect, Hand::Stream(Said::default()));
+                let said = self.open(effect);
+                let content_type = match said.body() {
+                    Body::Events => None,
+                    _ => Some("application/json".to_owned()),
+                };
+                self.put(effect, Hand::Stream(said));
                 Input::Opened {
                     effect,
-                    content_type: None,
+                    content_type,
                 }
             }
             Move::Refused(effect, status) => {
                 self.take(effect);
+                if status == 503 {
+                    self.breaks();
+                }
                 let refusal = Refusal {
                     status,
                     ..Refusal::default()
@@ -308,6 +325,7 @@ impl World {
             }
             Move::Unreachable(effect) => {
                 self.take(effect);
+                self.breaks();
                 let message = message();
                 Input::ConnectionFailed { effect, message }
             }
@@ -316,11 +334,11 @@ impl World {
                 Input::Received { effect, bytes }
             }
             Move::Ends(effect) => {
-                self.take(effect);
+                self.close(effect);
                 Input::Ended { effect }
             }
             Move::Breaks(effect) => {
-                self.take(effect);
+                self.break_off(effect);
                 let message = message();
                 Input::Lost { effect, message }
             }
@@ -502,6 +520,9 @@ impl World {
             self.wrong(format!("{effect} is no stream"));
             return Vec::new();
         };
+        if self.bounds.background.is_some() {
+            return self.say_stored(effect, said, token);
+        }
         if self.machine.state() == StateKind::Summarizing {
             let bytes = said.say(token, dialect, hop);
             self.put(effect, Hand::Stream(said));
@@ -570,6 +591,7 @@ impl World {
             Ok(machine) => self.machine = machine,
             Err(error) => self.wrong(format!("the stored snapshot cannot be read: {error}")),
         }
+        self.show_again();
     }
 
     pub fn is_over(&self) -> bool {

@@ -30,6 +30,7 @@ impl World {
                 Hand::Choice => 8u8.hash(&mut out),
                 Hand::Question => 8u8.hash(&mut out),
                 Hand::Hook => 8u8.hash(&mut out),
+                Hand::Rest(answer, after) => (9u8, answer, after).hash(&mut out),
             }
         }
         // A machine that forgets what became of a call must not look like one in which nothing has become of it.
@@ -53,6 +54,9 @@ impl World {
                 .hash(&mut out);
         }
         self.store.is_closed.hash(&mut out);
+        if self.bounds.background.is_some() {
+            self.print_provider(&mut out);
+        }
         if !abstraction.time {
             self.now.hash(&mut out);
         }

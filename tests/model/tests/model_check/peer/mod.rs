@@ -1,5 +1,9 @@
 //! The possible output of the model, or the agent: a small grammar, and its bytes on the wire.
 
+mod stored;
+
+pub use stored::{Body, Made, PIECES};
+
 use crate::bounds::Bounds;
 use stepwell_core::CallKey;
 use stepwell_core::dialect::Dialect;
@@ -67,6 +71,26 @@ pub enum Token {
     Rubbish,
     /// Agents only: the run ends with a question to the user.
     Question,
+    /// In the background: the first event, which has the answer's id.
+    Created,
+    /// The answer as a whole, which is not finished.
+    Unfinished,
+    /// The answer as a whole, which is finished; with another call than the stream had.
+    Whole(Option<Kind>),
+    /// The answer as a whole, which failed.
+    Failed,
+    /// The answer as a whole, which was cancelled.
+    Cancelled,
+}
+
+impl Token {
+    /// Returns whether it is a whole event of an answer that is made in the background.
+    pub fn is_event(self) -> bool {
+        matches!(
+            self,
+            Self::Created | Self::Text | Self::Call(_) | Self::Done | Self::Error
+        )
+    }
 }
 
 /// The output so far in one stream.
@@ -74,11 +98,14 @@ pub enum Token {
 pub struct Said {
     begun: bool,
     heartbeat: bool,
-    /// 0: none, 1: half of it, 2: all.
+    /// 0: none, 1: half of it, 2: all. In the background: two pieces, of which 3 is both.
     text: u8,
     pub calls: u8,
     /// 0: more may come, 1: the reason was sent, 2: nothing more may come.
     end: u8,
+    /// In the background: the number of the events that are complete.
+    events: u8,
+    body: Body,
 }
 
 impl Said {
@@ -132,16 +159,36 @@ impl Said {
             Dialect::AgUi => self.agent(token, hop, &mut out),
             _ => self.chat(token, hop, &mut out),
         }
+        self.note(token);
+        out.into_bytes()
+    }
+
+    /// Says it of an answer that is made in the background: the bytes.
+    pub fn say_stored(&mut self, token: Token, made: &Made) -> Vec<u8> {
+        let out = self.stored(token, made);
+        self.note(token);
+        out.into_bytes()
+    }
+
+    pub fn note(&mut self, token: Token) {
         self.begun |= token != Token::Heartbeat;
         match token {
             Token::Heartbeat => self.heartbeat = true,
             Token::HalfText => self.text = 1,
-            Token::Text | Token::Fits => self.text = 2,
+            Token::Text | Token::Fits => self.text = self.text.max(1) + 1,
             Token::Call(_) => self.calls += 1,
             Token::Reason | Token::Filtered => self.end = 1,
             Token::Done | Token::Error | Token::Rubbish | Token::Question => self.end = 2,
+            Token::Created
+            | Token::Unfinished
+            | Token::Whole(_)
+            | Token::Failed
+            | Token::Cancelled => {}
         }
-        out.into_bytes()
+        if self.body == Body::Empty {
+            self.body = Body::Whole(token);
+        }
+        self.events += u8::from(token.is_event());
     }
 
     fn halves(self, token: Token, frame: &str) -> String {
@@ -184,7 +231,7 @@ impl Said {
             Token::Done => "data: [DONE]\n\n".to_owned(),
             Token::Error => "data: {\"error\":{\"message\":\"e\",\"code\":500}}\n\n".to_owned(),
             Token::Rubbish => "data: {]\n\n".to_owned(),
-            Token::Question => unreachable!("a model asks nothing"),
+            other => unreachable!("a model that is streamed says no {other:?}"),
         };
     }
 
@@ -227,15 +274,13 @@ impl Said {
                 }
                 call
             }
-            Token::Reason | Token::Filtered | Token::Fits => {
-                unreachable!("an agent says no such thing")
-            }
             Token::Done => finished(""),
             Token::Error => "data: {\"type\":\"RUN_ERROR\",\"message\":\"e\"}\n\n".to_owned(),
             Token::Rubbish => "data: {]\n\n".to_owned(),
             Token::Question => finished(
                 r#","outcome":{"type":"interrupt","interrupts":[{"id":"q","reason":"question"}]}"#,
             ),
+            other => unreachable!("an agent says no {other:?}"),
         };
         out.push_str(&said);
     }
