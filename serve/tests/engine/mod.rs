@@ -179,6 +179,7 @@ pub(crate) fn new_turn() -> NewTurn {
         agent: None,
         base: None,
         brought: Brought::default(),
+        whole_history: false,
     }
 }
 

@@ -9,6 +9,7 @@ use crate::turn::announce::{QuestionIds, RunHead, Stands, Statuses, announce};
 use crate::turn::asking::Asking;
 use crate::turn::brought::{Brought, Given, RunTerms};
 use crate::turn::call_labels::CallLabels;
+use crate::turn::compactions::StoredCompactions;
 use crate::turn::drive::{CurrentRun, Drive, DriveEnd, EndedRun};
 use crate::turn::ending::Ending;
 use crate::turn::event_writer::{EventWriter, Log, Written};
@@ -42,6 +43,7 @@ pub(crate) enum TurnStart {
         /// The agent that the turn's agent is built from, if it has the client's tools.
         base: Option<Box<AgentBuilder>>,
         brought: Box<Brought>,
+        whole_history: bool,
         /// Notified whether the turn is in the store.
         begun: oneshot::Sender<Result<(), EngineError>>,
     },
@@ -232,6 +234,7 @@ impl SessionTurn {
             transcript: handle.revived_from(),
             brought: &begun.given.results,
             statuses: &Statuses::of_last(&begun.path)?,
+            compactions: &StoredCompactions::of_last(&begun.path),
             asks: &asks,
             written,
             tools: begun.agent.tools(),
