@@ -3,11 +3,12 @@
 use super::ending::custom;
 use serde::Serialize;
 use serde_json::json;
+use std::collections::HashSet;
 use stepwell_core::MessageId;
 use stepwell_core::event::Event;
 use stepwell_core::run::BlockContent;
 use stepwell_core::session::Turn;
-use stepwell_core::transcript::Compaction;
+use stepwell_core::transcript::{Compaction, Transcript};
 
 /// The event that reports that requests carry less of the conversation, or all of it again.
 pub(crate) const CONTEXT_TRIMMED: &str = "context_trimmed";
@@ -137,5 +138,12 @@ impl StoredCompactions {
     /// Returns whether this is another compaction than the last one that is stored.
     pub(crate) fn is_new(&self, compaction: &Compaction) -> bool {
         self.last != *compaction
+    }
+
+    /// Returns the compactions that are reported once the turn's state is: those that are stored, and that of the
+    /// conversation with which the turn continues.
+    pub(crate) fn into_reported(self, conversation: Option<&Transcript>) -> HashSet<Compaction> {
+        let last = conversation.map(|conversation| conversation.compaction().clone());
+        self.stored.into_iter().chain(last).collect()
     }
 }

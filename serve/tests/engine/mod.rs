@@ -2,6 +2,7 @@
 
 mod asked_again;
 mod begun_again;
+mod compactions;
 mod dropped_logs;
 mod gone_on;
 mod hosts;

@@ -96,7 +96,10 @@ impl Drive<'_> {
                     json!({ "model": model.model, "previous": previous.model, "after": after });
                 self.writer.append(custom("model_changed", value)).await;
             }
-            RunEvent::ContextTrimmed { compaction, .. } => {
+            // A host that continues a turn is told of a compaction again.
+            RunEvent::ContextTrimmed { compaction, .. }
+                if self.compactions.insert(compaction.clone()) =>
+            {
                 let event = context_trimmed(&compaction);
                 self.writer
                     .append_fact(event, Fact::Compacted(compaction))

@@ -23,10 +23,11 @@ use crate::turn::store_trouble::StoreTrouble;
 use crate::turn::stored::Stored;
 use crate::turn::told_progress::ToldProgress;
 use crate::turn::usage::usage_since;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use stepwell_core::event::Interrupt;
+use stepwell_core::transcript::Compaction;
 use stepwell_io::AgentBuilder;
 use stepwell_io::config::Endpoint;
 use stepwell_io::store::{Claimed, RESTING, StoreError, TurnKey};
@@ -103,6 +104,8 @@ struct BegunTurn {
 struct Announced {
     rounds: Rounds,
     labels: CallLabels,
+    /// The compactions that were reported.
+    compactions: HashSet<Compaction>,
     questions: Questions,
     /// The questions that the log has open, and that the turn has not asked again yet.
     open: BTreeMap<String, Interrupt>,
@@ -180,6 +183,7 @@ impl SessionTurn {
             writer,
             rounds: announced.rounds,
             labels: announced.labels,
+            compactions: announced.compactions,
             questions: announced.questions,
             asked: begun.asked,
             cancel: self.cancel,
@@ -226,6 +230,7 @@ impl SessionTurn {
         };
         let mut rounds = Rounds::new(key.turn.to_string());
         let mut labels = CallLabels::default();
+        let compactions = StoredCompactions::of_last(&begun.path);
         let stands = Stands {
             key,
             ids,
@@ -234,7 +239,7 @@ impl SessionTurn {
             transcript: handle.revived_from(),
             brought: &begun.given.results,
             statuses: &Statuses::of_last(&begun.path)?,
-            compactions: &StoredCompactions::of_last(&begun.path),
+            compactions: &compactions,
             asks: &asks,
             written,
             tools: begun.agent.tools(),
@@ -261,6 +266,7 @@ impl SessionTurn {
         Ok(Announced {
             rounds,
             labels,
+            compactions: compactions.into_reported(handle.revived_from()),
             questions,
             open,
             void,
