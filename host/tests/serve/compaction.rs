@@ -63,7 +63,7 @@ async fn a_long_thread_is_compacted_and_a_turn_undoes_it() {
 
     let told = turn(&server, "r2", json!({ "message": "And?" })).await;
     let summary = json!({ "through": "r1-user", "summary": "A story was told." });
-    assert_eq!(told, [summary.clone()]);
+    assert_eq!(told, std::slice::from_ref(&summary));
     assert!(asked(&model).contains("A story was told.") && !asked(&model).contains("xxx"));
     assert_eq!(
         turn(&server, "r3", json!({ "message": "Sure?" })).await,
