@@ -242,5 +242,6 @@ async fn a_turn_without_compactions_reports_none() {
         })
         .await
         .unwrap();
-    assert_eq!(trimmed(&ended(&store, &key).await), [&json!(0); 0]);
+    let events = ended(&store, &key).await;
+    assert!(trimmed(&events).is_empty(), "{events:#?}");
 }
