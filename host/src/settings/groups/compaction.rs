@@ -8,14 +8,8 @@ use stepwell_core::run::CompactionPolicy;
 #[command(next_help_heading = "Long conversations")]
 pub(crate) struct CompactionSettings {
     /// A way to compact a conversation that begins to fill the model's context; may be repeated: the ways are used in their
-    /// order.
-    #[arg(
-        long,
-        env = "STEPWELL_COMPACTION",
-        value_name = "WAY",
-        value_enum,
-        default_value = "off"
-    )]
+    /// order [default: off].
+    #[arg(long, env = "STEPWELL_COMPACTION", value_name = "WAY", value_enum)]
     pub(crate) compaction: Vec<CompactionName>,
     /// The part of the context that a request must exceed for the conversation to be compacted before it.
     #[arg(long, env = "STEPWELL_COMPACTION_AT", value_name = "PART", value_parser = part, default_value_t = CompactionPolicy::default().at)]
