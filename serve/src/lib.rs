@@ -41,6 +41,7 @@ pub mod parts {
     pub use crate::run::{Cursor, PreparedRun};
     pub use crate::turn::agent::{TurnAgent, UnusableTurnTools};
     pub use crate::turn::brought::{Brought, Given, RunTerms};
+    pub use crate::turn::compactions::{ShownCompaction, compactions_in};
     pub use crate::turn::ending::{Ending, custom};
     pub use crate::turn::models;
     pub use crate::turn::shared_state::{CHANGE_STATE, offered_by, tool};

@@ -14,7 +14,7 @@ type Ids<'a> = HashSet<&'a str, RandomState>;
 /// The part of a conversation that requests no longer carry as it is. The conversation itself stays complete.
 ///
 /// A message that the conversation no longer has hides nothing.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default)]
 #[cfg_attr(feature = "definitions", derive(stepwell_definitions::Definition))]
 pub struct Compaction {

@@ -1,7 +1,7 @@
 &[
     ("app.css", "text/css; charset=utf-8", include_str!("app.css")),
     ("app.js", "text/javascript; charset=utf-8", include_str!("app.js")),
-    ("chunk-PPUTSATQ.js", "text/javascript; charset=utf-8", include_str!("chunk-PPUTSATQ.js")),
+    ("chunk-DFTPCW7W.js", "text/javascript; charset=utf-8", include_str!("chunk-DFTPCW7W.js")),
     ("chunk-SQE76S5B.js", "text/javascript; charset=utf-8", include_str!("chunk-SQE76S5B.js")),
     ("dark.css", "text/css; charset=utf-8", include_str!("dark.css")),
     ("highlight-RCWK45D5.js", "text/javascript; charset=utf-8", include_str!("highlight-RCWK45D5.js")),
@@ -9,5 +9,5 @@
     ("inspector-LBGWR2F3.css", "text/css; charset=utf-8", include_str!("inspector-LBGWR2F3.css")),
     ("licences.txt", "text/plain; charset=utf-8", include_str!("licences.txt")),
     ("math-E7VCGOV5.js", "text/javascript; charset=utf-8", include_str!("math-E7VCGOV5.js")),
-    ("panel-55FWA3Q2.js", "text/javascript; charset=utf-8", include_str!("panel-55FWA3Q2.js")),
+    ("panel-BA5ACLQQ.js", "text/javascript; charset=utf-8", include_str!("panel-BA5ACLQQ.js")),
 ]

@@ -1,6 +1,6 @@
 // What is said to those who cannot see the page. The words of an answer are said when they are whole, not one by one.
 import { signal } from "@preact/signals";
-import { isFinal, isLimit, isOfRunningTool, textOf, type Turn } from "./view";
+import { isFinal, isLimit, isOfRunningTool, textOf, titleOf, type Turn } from "./view";
 
 /** What is said next: quietly, or at once. */
 export const polite = signal("");
@@ -30,6 +30,11 @@ export function announceTurn(before: Turn | undefined, now: Turn): void {
       if (status === call.status) continue;
       if (call.status === "executing") words.push(`${call.label} is running.`);
       if (isFinal(call.status)) words.push(`${call.label}: ${call.status}.`);
+    }
+  }
+  if (before) {
+    for (const compaction of now.compactions.slice(before.compactions.length)) {
+      if (!compaction.undone) words.push(`${titleOf(compaction, before.compactions.at(-1))}.`);
     }
   }
   if (before?.status !== now.status) {

@@ -161,6 +161,8 @@ export interface NewTurn {
   model?: string;
   /** What the model may ask the page for. */
   tools?: object[];
+  /** Whether a compaction before it is undone. */
+  wholeHistory?: boolean;
   /** A text, or a message of the protocol's. */
   message?: string | { id: string; role: "user"; content: Content };
 }

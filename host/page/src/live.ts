@@ -1,5 +1,5 @@
 // A turn as its events make it. See https://docs.ag-ui.com for the events.
-import { activity, isFinal, isLimit, isOfRunningTool, type Call, type CallStatus, type Content, type Message, type Question, type Turn, type TurnError } from "./view";
+import { activity, isFinal, isLimit, isOfRunningTool, type Call, type CallStatus, type CompactionState, type Content, type Message, type Question, type Turn, type TurnError } from "./view";
 
 /** An event of the protocol's, as far as the page looks at it. */
 export interface AgUiEvent {
@@ -121,6 +121,10 @@ function custom(turn: Turn, { name, value }: AgUiEvent): Turn {
       const question = value as Question;
       const others = turn.questions.filter((other) => other.id !== question.id);
       return { ...turn, questions: [...others, question] };
+    }
+    case "context_trimmed": {
+      const compaction = { ...(value as CompactionState), after: turn.messages.at(-1)?.id ?? null };
+      return { ...turn, compactions: [...turn.compactions, compaction] };
     }
     // The turn is complete there: RUN_FINISHED follows.
     case "limit_reached":

@@ -40,6 +40,21 @@ export const running = computed(() => {
   return last?.status === "streaming" ? last : null;
 });
 
+/** All compactions of the path that is shown. */
+export const compactions = computed(() => turns.value.flatMap((turn) => turn.compactions));
+
+/** The place of the last one that takes those before it away. */
+export const lastUndone = computed(() => compactions.value.findLastIndex(({ undone }) => undone));
+
+/** The compaction that holds for the next turn. */
+export const standing = computed(() => {
+  const last = compactions.value.at(-1);
+  return last?.undone ? null : (last ?? null);
+});
+
+/** Whether the next turn is sent with the complete conversation. */
+export const sendsAll = signal(false);
+
 export const title = computed(() => {
   const thread = threads.value?.find((other) => other.threadId === place.value.thread);
   return thread?.title ?? "";
@@ -66,6 +81,7 @@ export async function show(): Promise<void> {
     problem.value = null;
     displaced.value = null;
     stopping.value = null;
+    sendsAll.value = false;
     turns.value = [];
     branches.value = [];
     state.value = thread === null ? "new" : "loading";
@@ -143,7 +159,7 @@ function merged(before: Turn[], stored: Turn[]): Turn[] {
   return stored.map((turn) => {
     if (turn.status !== "streaming") return turn;
     const known = before.find((other) => other.id === turn.id && other.status === "streaming");
-    return known ?? { ...turn, messages: turn.messages.filter((message) => message.role === "user") };
+    return known ?? { ...turn, messages: turn.messages.filter((message) => message.role === "user"), compactions: [] };
   });
 }
 
@@ -161,7 +177,7 @@ async function followTurn(thread: string, id: string, signal: AbortSignal): Prom
   // Its events make it anew, so it begins with what the user said.
   let live: Turn | undefined = turns.value.at(-1);
   if (!live) return;
-  live = { ...live, messages: live.messages.filter((message) => message.role === "user"), questions: [] };
+  live = { ...live, messages: live.messages.filter((message) => message.role === "user"), questions: [], compactions: [] };
   const take = (events: AgUiEvent[]): void => {
     live = events.reduce(apply, live!);
     runCalls(thread, live);
@@ -241,7 +257,7 @@ async function start(parent: string | null, message: Content | undefined): Promi
   const before = turns.value;
   const path = parent === null ? [] : before.slice(0, before.findIndex((turn) => turn.id === parent) + 1);
   const said = message === undefined ? [] : [{ id: `${turnId}-user`, role: "user" as const, content: message, calls: [], isOpen: false }];
-  const turn: Turn = { id: turnId, parent, status: "streaming", createdAt: Date.now(), messages: said, questions: [] };
+  const turn: Turn = { id: turnId, parent, status: "streaming", createdAt: Date.now(), messages: said, questions: [], compactions: [] };
   starting = true;
   begun = turnId;
   batch(() => {
@@ -255,7 +271,9 @@ async function start(parent: string | null, message: Content | undefined): Promi
     const id = `${turnId}-user`;
     const asked = model.value === null || model.value === models.value[0] ? {} : { model: model.value };
     const given = message === undefined ? {} : { message: typeof message === "string" ? message : { id, role: "user" as const, content: message } };
-    await begin(thread, { turnId, parent, tools: offered(), ...asked, ...given }, signal);
+    const whole = sendsAll.value ? { wholeHistory: true } : {};
+    await begin(thread, { turnId, parent, tools: offered(), ...asked, ...whole, ...given }, signal);
+    sendsAll.value = false;
   } catch (error) {
     if (signal.aborted) return false;
     batch(() => {

@@ -1,6 +1,8 @@
 // One turn: what the user said, and all that came of it.
+import { Fragment } from "preact";
 import { memo } from "preact/compat";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { CompactionNode } from "./compaction";
 import { copy } from "./copy";
 import { toComposer } from "./focus";
 import { Icon } from "./icons";
@@ -11,7 +13,7 @@ import { OpenQuestion } from "./questions";
 import { branches, goOn, retry, sayAnew, showBranch, siblings } from "./session";
 import { ToolCard } from "./tool_card";
 import type { Branch } from "./api";
-import { fileOf, isLimit, pictureOf, saidIn, soundOf, textOf, withText, type Content, type ContentPart, type Message, type TextFile, type Turn } from "./view";
+import { fileOf, isLimit, pictureOf, placeAmong, saidIn, soundOf, textOf, withText, type Content, type ContentPart, type Message, type TextFile, type Turn } from "./view";
 import { visible, Visible } from "./visible";
 
 export const TurnView = memo(({ turn, isLast }: { turn: Turn; isLast: boolean }) => {
@@ -19,6 +21,8 @@ export const TurnView = memo(({ turn, isLast }: { turn: Turn; isLast: boolean })
   const said = turn.messages.filter((message) => message.role === "user");
   const answers = turn.messages.filter((message) => message.role !== "user");
   const isIdle = isRunning && turn.waiting === undefined && isWaiting(answers);
+  const compacted = (place: number) =>
+    turn.compactions.map((compaction, index) => !compaction.undone && placeAmong(answers, compaction) === place && <CompactionNode key={`c${index}`} compaction={compaction} />);
   return (
     <article class="turn" aria-busy={isRunning} data-turn={turn.id}>
       {said.map((message) => (
@@ -26,9 +30,13 @@ export const TurnView = memo(({ turn, isLast }: { turn: Turn; isLast: boolean })
       ))}
       <div class="answer">
         <h2 class="unseen">Answer</h2>
-        {answers.map((message) => (
-          <Answered key={message.id} turn={turn} message={message} isRunning={isRunning} />
+        {answers.map((message, place) => (
+          <Fragment key={message.id}>
+            {compacted(place)}
+            <Answered turn={turn} message={message} isRunning={isRunning} />
+          </Fragment>
         ))}
+        {compacted(answers.length)}
         {turn.questions
           .filter((question) => question.toolCallId === undefined)
           .map((question) => (

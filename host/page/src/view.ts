@@ -31,6 +31,7 @@ export interface View {
     error?: TurnError;
     /** The limit at which it was complete. */
     limit?: TurnError;
+    compactions?: (CompactionState & { after?: string })[];
   }[];
   messages: {
     id: string;
@@ -99,6 +100,41 @@ export interface TurnError {
   message: string;
 }
 
+/** The part of the conversation that the model is no longer sent as it is. */
+export interface CompactionState {
+  /** The last message that is left out. */
+  through?: string;
+  /** The messages before it that are still sent. */
+  kept?: string[];
+  summary?: string;
+  /** The last result of a tool that is left out. */
+  resultsThrough?: string;
+  /** The answer with which the provider compacted the conversation itself. */
+  byProvider?: string;
+  /** The compaction before was taken away. */
+  undone?: boolean;
+}
+
+/** A compaction at its place in the conversation. */
+export interface Compaction extends CompactionState {
+  /** The message before it, if one of the turn is. */
+  after: string | null;
+}
+
+/** Returns what a compaction did, next to the one before it. */
+export function titleOf(compaction: Compaction, before?: Compaction): string {
+  const isNew = (field: "through" | "resultsThrough" | "byProvider"): boolean => compaction[field] !== undefined && compaction[field] !== before?.[field];
+  if (isNew("byProvider")) return "The provider compacted the conversation";
+  if (isNew("through")) return compaction.summary === undefined ? "Earlier messages are left out" : "Earlier messages are now a summary";
+  return "Old results of tools are left out";
+}
+
+/** Before which of these messages a compaction is shown. */
+export function placeAmong(messages: Message[], { after, byProvider }: Compaction): number {
+  const made = messages.findIndex(({ id }) => id === byProvider);
+  return made >= 0 ? made : messages.findIndex(({ id }) => id === after) + 1;
+}
+
 /** What the user said, and all that came of it. */
 export interface Turn {
   id: string;
@@ -107,6 +143,8 @@ export interface Turn {
   createdAt: number;
   messages: Message[];
   questions: Question[];
+  /** Where the conversation was compacted, or a compaction was undone. */
+  compactions: Compaction[];
   /** Why it did not end well, or at a limit. */
   error?: TurnError;
   /** What it waits for, until its next event. */
@@ -123,6 +161,7 @@ export function turnsOf(view: View): Turn[] {
       createdAt: turn.created_at,
       messages: [],
       questions: [],
+      compactions: (turn.compactions ?? []).map((compaction) => ({ ...compaction, after: compaction.after ?? null })),
     };
     const error = turn.error ?? turn.limit;
     if (error) shown.error = error;

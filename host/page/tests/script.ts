@@ -73,6 +73,9 @@ export const SCRIPT = {
   lenient: true,
   hops: [says(text("I am here."))],
   scenes: [
+    // A conversation that is to be summarised.
+    { keyword: "user", hops: [says(text("A **story** was told."))] },
+    { keyword: "story", hops: [{ ...says(text("I see.")), usage: { input: 15_900, output: 10 } }] },
     { keyword: "hello", hops: [says(text("Hello! How can I help?"))] },
     { keyword: "markdown", hops: [says(text(MARKDOWN))] },
     { keyword: "half", hops: [{ steps: [text("The first half of the answer"), STALL] }] },

@@ -17,6 +17,7 @@ pub(super) fn agent(backend: &Backend, metrics: &Metrics) -> TurnAgent {
         .trace_content(traces_content())
         .configure(|config| {
             config.limits = backend.limits;
+            backend.compaction.apply(config);
             config.instructions.clone_from(&backend.instructions);
             // Clients show each message by itself.
             config.text = TextOptions::AS_WRITTEN;

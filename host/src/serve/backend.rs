@@ -1,3 +1,4 @@
+use crate::setup::Compaction;
 use futures::future::BoxFuture;
 use std::fmt;
 use std::sync::Arc;
@@ -18,6 +19,8 @@ pub(crate) struct Backend {
     pub(crate) offered: Vec<Endpoint>,
     /// The models that are asked when the one of a turn has failed.
     pub(crate) fallback: Vec<Endpoint>,
+    /// How long conversations are kept from filling the model's context.
+    pub(crate) compaction: Compaction,
     /// The instructions of the model.
     pub(crate) instructions: Option<String>,
     /// The limits of a turn.

@@ -1,6 +1,7 @@
 //! The scripted model of a server without a provider.
 
 use super::backend::{Backend, ServerTool};
+use crate::setup::Compaction;
 use crate::tools::{count_down, order_tea};
 use std::future::ready;
 use std::time::Duration;
@@ -57,6 +58,7 @@ async fn play(
         endpoint,
         offered: Vec::new(),
         fallback: Vec::new(),
+        compaction: Compaction::default(),
         instructions: None,
         limits: Limits::default(),
         tools,

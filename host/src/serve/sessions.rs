@@ -13,11 +13,12 @@ use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::sync::Arc;
-use stepwell_core::Timestamp;
 use stepwell_core::run::{Outcome, TurnStatus};
 use stepwell_core::session::{SessionView, Turn, TurnView};
+use stepwell_core::transcript::Compaction;
+use stepwell_core::{MessageId, Timestamp};
 use stepwell_io::store::{StoreError, ThreadCursor, ThreadQuery, TurnKey};
-use stepwell_serve::parts::Ending;
+use stepwell_serve::parts::{Ending, ShownCompaction, compactions_in};
 
 /// The most threads of one page.
 const MOST_THREADS: usize = 200;
@@ -119,8 +120,13 @@ pub(super) async fn view(
         )
     })?;
     let thread = ThreadView::new(record, log, &**sessions.engine());
-    let shown = view.turns.iter().cloned();
-    let shown: Vec<_> = shown.map(shown_turn).collect();
+    let mut compaction = Compaction::default();
+    let shown = path.iter().zip(&view.turns);
+    let shown = shown.map(|(turn, view)| {
+        let compactions = compactions_in(turn, &mut compaction).into_iter();
+        shown_turn(view.clone(), compactions.map(Placed::from).collect())
+    });
+    let shown: Vec<_> = shown.collect();
     let mut session = json!(view);
     session["turns"] = json!(shown);
     Ok(Json(
@@ -148,7 +154,7 @@ async fn path_to(
 
 /// A turn as clients are shown it.
 #[derive(Debug, Serialize)]
-struct ShownTurn {
+struct ShownTurn<'a> {
     #[serde(flatten)]
     turn: TurnView,
     /// The error of `RUN_ERROR`, if the turn failed.
@@ -157,9 +163,31 @@ struct ShownTurn {
     /// The limit that was reached, where the turn was complete there.
     #[serde(skip_serializing_if = "Option::is_none")]
     limit: Option<Value>,
+    /// The compactions of the conversation, in their order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    compactions: Vec<Placed<'a>>,
 }
 
-fn shown_turn(mut turn: TurnView) -> ShownTurn {
+/// A compaction at its place in the conversation.
+#[derive(Debug, Serialize)]
+struct Placed<'a> {
+    /// The message before it; absent if it comes before all of the turn.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    after: Option<&'a MessageId>,
+    #[serde(flatten)]
+    compaction: ShownCompaction<'a>,
+}
+
+impl<'a> From<(Option<&'a MessageId>, &'a Compaction)> for Placed<'a> {
+    fn from((after, compaction): (Option<&'a MessageId>, &'a Compaction)) -> Self {
+        Self {
+            after,
+            compaction: compaction.into(),
+        }
+    }
+}
+
+fn shown_turn<'a>(mut turn: TurnView, compactions: Vec<Placed<'a>>) -> ShownTurn<'a> {
     let is_over = turn.status != TurnStatus::Streaming;
     let ending = is_over.then(|| Ending::of_turn(turn.status, turn.outcome.as_ref()));
     let (error, limit) = match ending {
@@ -175,7 +203,12 @@ fn shown_turn(mut turn: TurnView) -> ShownTurn {
         // The failure may name addresses and keys.
         turn.outcome = None;
     }
-    ShownTurn { turn, error, limit }
+    ShownTurn {
+        turn,
+        error,
+        limit,
+        compactions,
+    }
 }
 
 #[derive(Debug, Deserialize)]

@@ -33,6 +33,9 @@ struct Start {
     /// The client's tools.
     #[serde(default)]
     tools: Vec<ToolDefinition>,
+    /// Whether the model is sent the complete conversation again: a compaction by an earlier turn is undone.
+    #[serde(default)]
+    whole_history: bool,
 }
 
 /// The user's message: a text, or a message of the protocol.
@@ -78,6 +81,7 @@ pub(super) async fn start(
         message,
         model,
         tools,
+        whole_history,
     } = start;
     let backend = &server.backend;
     if let Some(wanted) = &model
@@ -113,6 +117,7 @@ pub(super) async fn start(
                 chosen_model: model,
                 ..Brought::default()
             },
+            whole_history,
         })
         .await?;
     let body = json!({ "threadId": key.thread.thread, "turnId": key.turn });

@@ -13,8 +13,9 @@ mod setting;
 mod sources;
 
 pub(crate) use groups::{
-    AllSettings, EngineName, EngineSettings, GlobalSettings, LimitSettings, LogFormat,
-    ModelSettings, Record, SESSIONS, ServerSettings, StoreSettings, ToolSettings,
+    AllSettings, CompactionName, CompactionSettings, EngineName, EngineSettings, GlobalSettings,
+    LimitSettings, LogFormat, ModelSettings, Record, SESSIONS, ServerSettings, StoreSettings,
+    ToolSettings,
 };
 pub(crate) use hidden::hide;
 pub(crate) use nearest::nearest;

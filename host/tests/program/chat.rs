@@ -331,6 +331,30 @@ async fn a_tool_to_ask_before_has_to_be_there() {
     assert!(said.contains("clock, calculator"), "{said}");
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_compaction_that_has_no_effect_is_refused() {
+    let model = model(Script::new()).await;
+    for (arguments, why) in [
+        (&["--compaction", "summary"][..], "--context-window"),
+        (
+            &["--compaction", "provider", "--context-window", "9000"],
+            "does not compact conversations with this API",
+        ),
+        (
+            &["--summary-model", "openai/small"],
+            "add the way with --compaction summary",
+        ),
+        (
+            &["--compaction-at", "1.5"],
+            "a number above 0, and 1 at most",
+        ),
+    ] {
+        let ran = chat(&model, arguments, "");
+        let said = ran.failed(2);
+        assert!(said.contains(why), "{said}");
+    }
+}
+
 #[cfg(unix)]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_resumed_session_asks_again_what_was_not_answered() {

@@ -185,6 +185,7 @@ fn help_says_what_to_try_and_has_groups() {
         [
             "Options:",
             "Model:",
+            "Long conversations:",
             "Limits of a turn:",
             "Tools:",
             "Sessions:",

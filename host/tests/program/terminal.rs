@@ -195,6 +195,26 @@ async fn what_is_taken_back_is_said_otherwise_and_another_model_may_answer() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn one_line_says_that_earlier_messages_are_a_summary() {
+    let script = Script::new()
+        .hop(Hop::new().text("One.").usage(1_150, 10))
+        .hop(Hop::new().text("They counted."))
+        .hop(Hop::new().text("Two."));
+    let model = model(script).await;
+    let arguments = ["--compaction", "summary", "--context-window", "1200"];
+    let mut terminal = Terminal::chat(&model, &arguments);
+    terminal.say(&"x ".repeat(700));
+    terminal.until("One.");
+    terminal.say("And?");
+    terminal.until("earlier messages are now a summary");
+    terminal.until("Two.");
+    terminal.say("/quit");
+    assert_eq!(terminal.ends().code(), Some(0));
+    let (_, first) = &roles(&model, 2)[0];
+    assert!(first.contains("They counted."), "{first}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn another_model_goes_on_with_what_was_said() {
     let script = Script::new()
         .hop(Hop::new().text("One."))

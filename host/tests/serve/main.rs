@@ -6,6 +6,7 @@
 mod audit;
 mod bounds;
 mod client_tools;
+mod compaction;
 mod connections;
 mod cross_origin;
 mod engines;

@@ -13,6 +13,7 @@ use super::wire::Provider;
 use super::{restate, restate_ingress};
 use crate::access::Access;
 use crate::settings::Record;
+use crate::setup::Compaction;
 use axum::Router;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -311,6 +312,7 @@ impl World {
 
     fn parts(self: &Arc<Self>, life: &Arc<Life>, config: Config) -> (Backend, Serving) {
         let backend = Backend {
+            compaction: Compaction::default(),
             endpoint: endpoint(config.provider),
             offered: Vec::new(),
             fallback: Vec::new(),

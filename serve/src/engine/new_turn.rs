@@ -22,6 +22,8 @@ pub struct NewTurn {
     pub base: Option<AgentBuilder>,
     /// What its client brought.
     pub brought: Brought,
+    /// Whether requests carry the complete conversation again: a compaction by an earlier turn is undone.
+    pub whole_history: bool,
 }
 
 /// What a turn continues from.

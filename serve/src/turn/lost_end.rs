@@ -4,6 +4,7 @@ use crate::engine::DriverSetup;
 use crate::turn::announce::{QuestionIds, RunHead, Stands, Statuses, announce};
 use crate::turn::brought::Brought;
 use crate::turn::call_labels::CallLabels;
+use crate::turn::compactions::StoredCompactions;
 use crate::turn::ending::{Ending, LIMIT_REACHED};
 use crate::turn::event_writer;
 use crate::turn::event_writer::{EventWriter, Log, Written};
@@ -114,6 +115,7 @@ async fn announce_last(
         transcript: Some(&transcript),
         brought: &[],
         statuses: &Statuses::of_last(path)?,
+        compactions: &StoredCompactions::of_last(path),
         asks: &[],
         written,
         tools: &setup.tools(),

@@ -6,6 +6,7 @@ pub(crate) mod answers;
 pub(crate) mod asking;
 pub(crate) mod brought;
 mod call_labels;
+pub(crate) mod compactions;
 pub(crate) mod drive;
 pub(crate) mod ending;
 pub(crate) mod event_writer;

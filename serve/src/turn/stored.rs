@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use stepwell_core::event::Message;
 use stepwell_core::run::{Block, BlockContent, EffectId};
+use stepwell_core::transcript::Compaction;
 use stepwell_core::{CallKey, ToolCallId};
 use stepwell_io::store::{
     Claimed, Generation, NewTurn, PersistBatch, Store, StoreError, StoreFuture, StoreLayer, TurnKey,
@@ -22,6 +23,8 @@ pub(crate) enum Fact {
     Answer(EffectId),
     /// The call is over: what it asked waits for no answer, the user may have been too late.
     Over(CallKey),
+    /// The conversation was compacted in this way.
+    Compacted(Compaction),
 }
 
 impl Fact {
@@ -311,6 +314,9 @@ fn facts(block: &Block) -> [Option<Fact>; 2] {
         BlockContent::Answer { call, number, .. } => {
             let (call, number) = (*call, *number);
             [Some(Fact::Answer(EffectId::Ask { call, number })), None]
+        }
+        BlockContent::Compacted { compaction, .. } => {
+            [Some(Fact::Compacted(compaction.clone())), None]
         }
         _ => [None, None],
     }

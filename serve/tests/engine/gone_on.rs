@@ -113,6 +113,7 @@ fn new_turn() -> NewTurn {
         agent: None,
         base: None,
         brought: terms("r1"),
+        whole_history: false,
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod asked_again;
 mod begun_again;
+mod compactions;
 mod dropped_logs;
 mod gone_on;
 mod hosts;
@@ -179,6 +180,7 @@ pub(crate) fn new_turn() -> NewTurn {
         agent: None,
         base: None,
         brought: Brought::default(),
+        whole_history: false,
     }
 }
 

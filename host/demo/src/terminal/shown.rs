@@ -3,10 +3,11 @@ use super::{Call, Progress, Screen};
 use crate::one_line;
 use std::io;
 use std::time::Duration;
+use stepwell_core::MessageId;
 use stepwell_core::event::{Event, TokenUsage};
 use stepwell_core::run::{RunEvent, ToolCallUpdate, ToolProgress};
 use stepwell_core::tool::ToolResult;
-use stepwell_core::transcript::ToolCallStatus;
+use stepwell_core::transcript::{Compaction, ToolCallStatus};
 
 /// The maximum number of characters of a call's arguments, or of its result, that are shown.
 const MAX_CHARS: usize = 160;
@@ -81,6 +82,11 @@ impl Shown {
                 self.screen
                     .retry(&format!("{reason}{} is asked", model.model))
             }
+            RunEvent::ContextTrimmed {
+                left_out,
+                compaction,
+                ..
+            } => self.screen.note(trimmed(left_out, compaction)),
             _ => Ok(()),
         }
     }
@@ -255,6 +261,27 @@ impl OpenCall {
                 .to_owned(),
             progress,
         }
+    }
+}
+
+/// Returns what the model is sent of the conversation from here on.
+fn trimmed(left_out: &[MessageId], compaction: &Compaction) -> &'static str {
+    match compaction {
+        Compaction {
+            results_through: Some(_),
+            ..
+        } if left_out.is_empty() => "old results of tools are left out from here on",
+        Compaction {
+            by_provider: Some(_),
+            ..
+        } => "the provider has compacted the conversation: earlier messages are left out",
+        Compaction {
+            summary: Some(_), ..
+        } => "earlier messages are now a summary",
+        Compaction {
+            through: Some(_), ..
+        } => "earlier messages are left out from here on",
+        _ => "the complete conversation is sent again",
     }
 }
 

@@ -11,7 +11,7 @@ interface Update {
 }
 
 export function turnAt(journal: Journal, upTo: number): Turn {
-  let turn: Turn = { id: "played", parent: null, status: "streaming", createdAt: 0, messages: [], questions: [] };
+  let turn: Turn = { id: "played", parent: null, status: "streaming", createdAt: 0, messages: [], questions: [], compactions: [] };
   const start = journal.entries.find(({ name }) => name === "start")?.input as { message?: { id: string; content?: Content } } | undefined;
   if (start?.message && upTo >= 0) {
     const { id, content = "" } = start.message;

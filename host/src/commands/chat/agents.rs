@@ -4,13 +4,13 @@ use super::ask_before::AskBefore;
 use super::asking::{Ask, answerer, approver};
 use crate::logging::traces_content;
 use crate::serve::{Backend, ServerTool, scripted, scripted_slowly};
-use crate::settings::{LimitSettings, ModelSettings, Origin, Sources};
-use crate::setup::{endpoint, fallback};
+use crate::settings::{CompactionSettings, LimitSettings, ModelSettings, Origin, Sources};
+use crate::setup::{Compaction, endpoint, fallback};
 use crate::tools::{calculator, clock};
 use std::sync::Arc;
 use std::time::Duration;
 use stepwell_demo::{Failure, catalog};
-use stepwell_io::config::TextOptions;
+use stepwell_io::config::{Endpoint, TextOptions};
 use stepwell_io::mcp::McpServers;
 use stepwell_io::store::Store;
 use stepwell_io::tool::ToolSource;
@@ -23,6 +23,7 @@ const DELTA_DELAY: Duration = Duration::from_millis(25);
 /// The settings of a chat's agents.
 pub(super) struct AgentSettings {
     pub(super) model: ModelSettings,
+    pub(super) compaction: CompactionSettings,
     pub(super) limits: LimitSettings,
     /// The tools that need the user's approval.
     pub(super) ask_before: Vec<String>,
@@ -49,7 +50,8 @@ impl Agents {
         let mut scripted_model = None;
         fallback(&settings.model)?;
         if endpoint(&settings.model)?.is_none() {
-            sources.refuse_provider_flags(&["api", "base_url", "model", "fallback"])?;
+            let of_provider = ["api", "base_url", "model", "fallback", "summary_model"];
+            sources.refuse_provider_flags(&of_provider)?;
             let client = HttpClient::new().map_err(Failure::failed)?;
             scripted_model = Some(if is_watched {
                 scripted_slowly(DELTA_DELAY, client).await?
@@ -63,6 +65,8 @@ impl Agents {
             servers,
             ask,
         };
+        let (asked, others) = agents.models()?;
+        agents.compaction()?.check(&asked, &others)?;
         if matches!(sources.origin("ask_before"), Origin::Flag(_)) {
             agents.check_ask_before()?;
         }
@@ -114,16 +118,9 @@ impl Agents {
     /// Builds an agent for a session.
     pub(super) fn agent(&self, store: &Arc<dyn Store>) -> Result<Agent, Failure> {
         let settings = &self.settings;
-        let endpoint = match &self.scripted {
-            Some((_, backend)) => Some(backend.endpoint.clone()),
-            None => endpoint(&settings.model)?,
-        };
-        let endpoint = endpoint.ok_or_else(|| Failure::usage("no provider is set"))?;
+        let (endpoint, others) = self.models()?;
+        let compaction = self.compaction()?;
         let names = settings.ask_before.clone();
-        let others = match self.is_scripted() {
-            true => Vec::new(),
-            false => fallback(&settings.model)?,
-        };
         let mut agent = Agent::builder(endpoint)
             .fallback(others)
             .tool_source(AskBefore::new(self.servers.clone(), names))
@@ -133,6 +130,7 @@ impl Agents {
             .trace_content(traces_content())
             .configure(|config| {
                 settings.limits.apply(&mut config.limits);
+                compaction.apply(config);
                 // Each call is shown on a line of its own.
                 config.text = TextOptions::AS_WRITTEN;
             });
@@ -149,6 +147,23 @@ impl Agents {
             agent = agent.instructions(instructions);
         }
         agent.build().map_err(Failure::usage)
+    }
+
+    /// Returns the model that answers, and those that are asked when it has failed.
+    fn models(&self) -> Result<(Endpoint, Vec<Endpoint>), Failure> {
+        let model = &self.settings.model;
+        if let Some((_, backend)) = &self.scripted {
+            return Ok((backend.endpoint.clone(), Vec::new()));
+        }
+        let endpoint = endpoint(model)?.ok_or_else(|| Failure::usage("no provider is set"))?;
+        Ok((endpoint, fallback(model)?))
+    }
+
+    fn compaction(&self) -> Result<Compaction, Failure> {
+        let AgentSettings {
+            model, compaction, ..
+        } = &self.settings;
+        Compaction::new(compaction, (!self.is_scripted()).then_some(model))
     }
 
     fn own_tools(&self) -> Vec<ServerTool> {

@@ -11,7 +11,8 @@ mod session;
 mod talk;
 
 use crate::settings::{
-    LimitSettings, ModelSettings, SESSIONS, Sources, StoreSettings, ToolSettings,
+    CompactionSettings, LimitSettings, ModelSettings, SESSIONS, Sources, StoreSettings,
+    ToolSettings,
 };
 use crate::setup::store::{self, MEMORY};
 use crate::setup::{endpoint, mcp};
@@ -38,6 +39,8 @@ pub(crate) struct Chat {
     #[command(flatten)]
     model: ModelSettings,
     #[command(flatten)]
+    compaction: CompactionSettings,
+    #[command(flatten)]
     limits: LimitSettings,
     #[command(flatten)]
     tools: ToolSettings,
@@ -63,6 +66,7 @@ impl Chat {
         let agents = Agents::new(
             AgentSettings {
                 model: self.model.clone(),
+                compaction: self.compaction.clone(),
                 limits: self.limits.clone(),
                 ask_before: self.tools.ask_before.clone(),
             },

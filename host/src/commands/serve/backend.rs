@@ -2,7 +2,7 @@
 
 use crate::serve::{Backend, ServerTool, scripted};
 use crate::settings::{ModelSettings, Sources};
-use crate::setup::{endpoint, fallback, named};
+use crate::setup::{Compaction, endpoint, fallback, named};
 use crate::tools::{calculator, clock};
 use std::fs;
 use std::path::Path;
@@ -26,6 +26,7 @@ pub(super) fn of_provider(
         endpoint,
         offered: named(settings, offer)?,
         fallback: fallback(settings)?,
+        compaction: Compaction::default(),
         instructions: None,
         limits: Limits::default(),
         tools: vec![
@@ -42,7 +43,15 @@ pub(super) async fn of_script(
     sources: &Sources,
     client: HttpClient,
 ) -> Result<(MockLlm, Backend), Failure> {
-    sources.refuse_provider_flags(&["api", "base_url", "model", "offer", "fallback"])?;
+    let of_provider = [
+        "api",
+        "base_url",
+        "model",
+        "offer",
+        "fallback",
+        "summary_model",
+    ];
+    sources.refuse_provider_flags(&of_provider)?;
     let script = script.map(|path| {
         let unusable = |error| Failure::usage(format!("{}: {error}", path.display()));
         fs::read_to_string(path).map_err(unusable)

@@ -6,11 +6,11 @@ mod serving;
 use super::stop_signal::stop_signal;
 use crate::serve::{AGENT_PATH, Backend, ServerTool, SessionStore, serve};
 use crate::settings::{
-    EngineSettings, LimitSettings, ModelSettings, Record, ServerSettings, Sources, StoreSettings,
-    ToolSettings,
+    CompactionSettings, EngineSettings, LimitSettings, ModelSettings, Record, ServerSettings,
+    Sources, StoreSettings, ToolSettings,
 };
-use crate::setup::mcp;
 use crate::setup::store::{self, MEMORY};
+use crate::setup::{Compaction, mcp};
 use clap::Args;
 use std::io::{self, Write};
 use std::net::SocketAddr;
@@ -33,6 +33,8 @@ use tokio::net::TcpListener;
 pub(crate) struct Serve {
     #[command(flatten)]
     model: ModelSettings,
+    #[command(flatten)]
+    compaction: CompactionSettings,
     #[command(flatten)]
     limits: LimitSettings,
     #[command(flatten)]
@@ -64,6 +66,8 @@ impl Serve {
             is_durable: address != MEMORY,
         };
         let (model, mut backend) = self.backend(sources, client).await?;
+        let of_turns = model.is_none().then_some(&self.model);
+        backend.compaction = Compaction::new(&self.compaction, of_turns)?;
         let default_record = match model {
             // The scripted model says nothing that needs hiding.
             Some(_) => Record::Full,
@@ -109,6 +113,8 @@ impl Serve {
         let others = backend.fallback.iter().cloned();
         config.fallback.models = others.map(Into::into).collect();
         config.check_fallback().map_err(Failure::usage)?;
+        let others = backend.fallback.iter().chain(&backend.offered);
+        backend.compaction.check(&backend.endpoint, others)?;
         config.check_price().map_err(Failure::usage)
     }
 

@@ -1,7 +1,9 @@
 //! The settings, in the groups that the commands take.
 
+mod compaction;
 mod server;
 
+pub(crate) use compaction::{CompactionName, CompactionSettings};
 pub(crate) use server::{Record, ServerSettings};
 
 use clap::builder::BoolishValueParser;
@@ -66,6 +68,9 @@ pub(crate) struct AllSettings {
     #[command(flatten)]
     #[serde(flatten)]
     pub(crate) model: ModelSettings,
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub(crate) compaction: CompactionSettings,
     #[command(flatten)]
     #[serde(flatten)]
     pub(crate) limits: LimitSettings,

@@ -226,6 +226,7 @@ impl Driver {
             origin: new.origin,
             base: new.base.map(Box::new),
             brought: Box::new(new.brought),
+            whole_history: new.whole_history,
             begun,
         };
         let active = self.spawn(key.clone(), begin, new.agent, GoesOn::default());

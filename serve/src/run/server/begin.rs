@@ -128,6 +128,8 @@ impl AgUiServer {
             agent: Some(Arc::clone(&run.agent)),
             base: Some(run.base.clone()),
             brought: run.brought(),
+            // The client has sent the complete conversation.
+            whole_history: false,
         };
         let turn = self.0.engine.start(new).await?;
         self.stream(turn, run, None, close).await

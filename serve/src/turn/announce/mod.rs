@@ -14,9 +14,11 @@ use super::in_runs::started;
 use super::runs::{Open, Runs};
 use super::shared_state::SharedState;
 use crate::turn::call_labels::CallLabels;
+use crate::turn::compactions::{StoredCompactions, context_trimmed};
 use crate::turn::ending::custom;
 use crate::turn::event_writer::{EventWriter, Written};
 use crate::turn::rounds::Rounds;
+use crate::turn::stored::Fact;
 use results::{brought_results, live_result, note_results, result_event, result_of, told_results};
 use serde_json::json;
 use statuses::{status_name, told_statuses, tool_status};
@@ -45,6 +47,8 @@ pub(crate) struct Stands<'a> {
     pub(crate) brought: &'a [(ToolCallId, ToolResult)],
     /// The stored states of the turn's calls.
     pub(crate) statuses: &'a Statuses,
+    /// The turn's compactions.
+    pub(crate) compactions: &'a StoredCompactions,
     /// The questions of the agent behind the server.
     pub(crate) asks: &'a [Interrupt],
     /// The log of the turn.
@@ -89,6 +93,7 @@ pub(crate) async fn announce(
         return (open, void.into_keys().collect());
     }
     announcer.writer.close_open_items().await;
+    announcer.report_compactions(transcript).await;
     let reported = announcer.report_results(transcript).await;
     announcer.report_snapshot(transcript).await;
     announcer.report_statuses(&reported).await;
@@ -146,6 +151,25 @@ impl<'a> Announcer<'a, '_> {
         }
         for call in calls_left(&written.events, head.begins, tools) {
             self.rounds.mark_known(&call);
+        }
+    }
+
+    /// Reports the compactions that the owner before could not report. They come before what the turn does next, which
+    /// that owner has not reported either.
+    async fn report_compactions(&mut self, transcript: &Transcript) {
+        let Stands {
+            written,
+            compactions,
+            ..
+        } = self.stands;
+        for compaction in compactions.unreported(&written.events) {
+            self.writer.append(context_trimmed(compaction)).await;
+        }
+        // The turn was begun for another owner, which stores its first blocks.
+        let last = transcript.compaction();
+        if compactions.is_new(last) {
+            let (event, fact) = (context_trimmed(last), Fact::Compacted(last.clone()));
+            self.writer.append_fact(event, fact).await;
         }
     }
 

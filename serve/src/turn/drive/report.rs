@@ -2,6 +2,7 @@
 
 use super::Drive;
 use crate::turn::announce::status_event;
+use crate::turn::compactions::context_trimmed;
 use crate::turn::ending::{TOOL_PARTIAL_RESULT, custom, tool_progress};
 use crate::turn::stored::Fact;
 use futures::{FutureExt, StreamExt};
@@ -94,6 +95,15 @@ impl Drive<'_> {
                 let value =
                     json!({ "model": model.model, "previous": previous.model, "after": after });
                 self.writer.append(custom("model_changed", value)).await;
+            }
+            // A host that continues a turn is told of a compaction again.
+            RunEvent::ContextTrimmed { compaction, .. }
+                if self.compactions.insert(compaction.clone()) =>
+            {
+                let event = context_trimmed(&compaction);
+                self.writer
+                    .append_fact(event, Fact::Compacted(compaction))
+                    .await;
             }
             _ => {}
         }

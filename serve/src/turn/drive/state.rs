@@ -16,11 +16,12 @@ use crate::turn::stop::Stop;
 use crate::turn::store_trouble::StoreTrouble;
 use crate::turn::stored::Stored;
 use crate::turn::told_progress::ToldProgress;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use stepwell_core::ToolCallId;
 use stepwell_core::event::{Interrupt, TokenUsage};
+use stepwell_core::transcript::Compaction;
 use stepwell_io::RunId;
 use stepwell_io::config::Endpoint;
 use stepwell_io::store::TurnKey;
@@ -39,6 +40,8 @@ pub(crate) struct Drive<'a> {
     pub(crate) writer: &'a mut EventWriter,
     pub(crate) rounds: Rounds,
     pub(crate) labels: CallLabels,
+    /// The compactions of this turn that were reported.
+    pub(crate) compactions: HashSet<Compaction>,
     pub(crate) questions: Questions,
     pub(crate) asked: mpsc::UnboundedReceiver<Asking>,
     pub(crate) cancel: CancellationToken,

@@ -18,6 +18,7 @@ impl SessionTurn {
                 origin,
                 base,
                 brought,
+                whole_history,
                 begun,
             } => {
                 let laid_for = self.setup.elsewhere;
@@ -26,7 +27,7 @@ impl SessionTurn {
                     let _ = begun.send(Err(EngineError::Internal));
                     return Ok(None);
                 };
-                let turn = self.start(&made.conversation, origin);
+                let turn = self.start(&made.conversation, origin, whole_history);
                 let is_there = self.stands(&turn).await;
                 let refused = match is_there || made.stored.is_laid() {
                     true => None,
@@ -112,7 +113,12 @@ impl SessionTurn {
         handle.stored().is_some()
     }
 
-    fn start(&self, conversation: &Conversation, origin: Origin) -> TurnEvents {
+    fn start(
+        &self,
+        conversation: &Conversation,
+        origin: Origin,
+        whole_history: bool,
+    ) -> TurnEvents {
         let (parent, message) = match origin {
             Origin::Stored(parent, message) => (Some(parent), message),
             Origin::History(_) => (None, None),
@@ -122,7 +128,10 @@ impl SessionTurn {
             message: message.map(|message| *message),
             resume: Vec::new(),
             parent_run_id: None,
-            options: TurnOptions::default(),
+            options: TurnOptions {
+                whole_history,
+                ..TurnOptions::default()
+            },
         };
         // A client that sends while its turn is under way has moved on.
         let run = conversation.start(start).when_busy(WhenBusy::Cancel);

@@ -9,6 +9,7 @@ use crate::turn::announce::{QuestionIds, RunHead, Stands, Statuses, announce};
 use crate::turn::asking::Asking;
 use crate::turn::brought::{Brought, Given, RunTerms};
 use crate::turn::call_labels::CallLabels;
+use crate::turn::compactions::StoredCompactions;
 use crate::turn::drive::{CurrentRun, Drive, DriveEnd, EndedRun};
 use crate::turn::ending::Ending;
 use crate::turn::event_writer::{EventWriter, Log, Written};
@@ -22,10 +23,11 @@ use crate::turn::store_trouble::StoreTrouble;
 use crate::turn::stored::Stored;
 use crate::turn::told_progress::ToldProgress;
 use crate::turn::usage::usage_since;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use stepwell_core::event::Interrupt;
+use stepwell_core::transcript::Compaction;
 use stepwell_io::AgentBuilder;
 use stepwell_io::config::Endpoint;
 use stepwell_io::store::{Claimed, RESTING, StoreError, TurnKey};
@@ -42,6 +44,7 @@ pub(crate) enum TurnStart {
         /// The agent that the turn's agent is built from, if it has the client's tools.
         base: Option<Box<AgentBuilder>>,
         brought: Box<Brought>,
+        whole_history: bool,
         /// Notified whether the turn is in the store.
         begun: oneshot::Sender<Result<(), EngineError>>,
     },
@@ -101,6 +104,8 @@ struct BegunTurn {
 struct Announced {
     rounds: Rounds,
     labels: CallLabels,
+    /// The compactions that were reported.
+    compactions: HashSet<Compaction>,
     questions: Questions,
     /// The questions that the log has open, and that the turn has not asked again yet.
     open: BTreeMap<String, Interrupt>,
@@ -178,6 +183,7 @@ impl SessionTurn {
             writer,
             rounds: announced.rounds,
             labels: announced.labels,
+            compactions: announced.compactions,
             questions: announced.questions,
             asked: begun.asked,
             cancel: self.cancel,
@@ -224,6 +230,7 @@ impl SessionTurn {
         };
         let mut rounds = Rounds::new(key.turn.to_string());
         let mut labels = CallLabels::default();
+        let compactions = StoredCompactions::of_last(&begun.path);
         let stands = Stands {
             key,
             ids,
@@ -232,6 +239,7 @@ impl SessionTurn {
             transcript: handle.revived_from(),
             brought: &begun.given.results,
             statuses: &Statuses::of_last(&begun.path)?,
+            compactions: &compactions,
             asks: &asks,
             written,
             tools: begun.agent.tools(),
@@ -258,6 +266,7 @@ impl SessionTurn {
         Ok(Announced {
             rounds,
             labels,
+            compactions: compactions.into_reported(handle.revived_from()),
             questions,
             open,
             void,
