@@ -47,6 +47,7 @@ export function memoryStore({ StoreError }) {
         if (added.length > 0 || record.status !== status || !same(record.outcome, outcome)) refuse("closed");
         return;
       }
+      if (status === "streaming" && first + blocks.length < next) return;
       record.blocks.push(...added.map((block) => ({ block, atMs })));
       Object.assign(record, { status, outcome, updatedAtMs: atMs });
       turn.checkpoint = status === "streaming" ? checkpoint : undefined;
