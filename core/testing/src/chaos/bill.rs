@@ -95,6 +95,8 @@ impl Bill {
             }
         };
         self.open.insert(effect, at);
+        // A host that died may have read the answer as a whole under this id.
+        self.whole.remove(&effect);
         if is_resumed && media_type == "application/json" {
             self.whole.insert(effect, Vec::new());
         }
@@ -102,15 +104,39 @@ impl Bill {
 
     /// Returns the tokens of all requests and of all answers.
     pub(super) fn total(&self) -> (u64, u64) {
-        let tokens = self.answers.iter().map(|answer| {
-            let usage = &answer.transcript.summary().usage;
-            let sum = |count: fn(&TokenUsage) -> Option<u64>| usage.iter().filter_map(count).sum();
-            let streamed = (
-                sum(|usage| usage.input_tokens),
-                sum(|usage| usage.output_tokens),
-            );
-            answer.whole.unwrap_or(streamed)
-        });
-        tokens.fold((0, 0), |sum, each| (sum.0 + each.0, sum.1 + each.1))
+        let tokens = self.answers.iter();
+        sum(tokens.map(|answer| {
+            answer
+                .whole
+                .unwrap_or_else(|| tokens_in(&answer.transcript))
+        }))
     }
+
+    /// Returns the tokens with those in frames that were not complete when the host stopped reading: a run that ends its
+    /// answer there counts them.
+    pub(super) fn most(&self) -> (u64, u64) {
+        let tokens = self.answers.iter();
+        sum(tokens.map(|answer| {
+            answer.whole.unwrap_or_else(|| {
+                let mut pipeline = answer.pipeline.clone();
+                let mut transcript = answer.transcript.clone();
+                // The answer may have been cut off.
+                let _ = pipeline.end(&mut transcript, &mut ());
+                tokens_in(&transcript)
+            })
+        }))
+    }
+}
+
+fn tokens_in(transcript: &Transcript) -> (u64, u64) {
+    let usage = &transcript.summary().usage;
+    let sum = |count: fn(&TokenUsage) -> Option<u64>| usage.iter().filter_map(count).sum();
+    (
+        sum(|usage| usage.input_tokens),
+        sum(|usage| usage.output_tokens),
+    )
+}
+
+fn sum(tokens: impl Iterator<Item = (u64, u64)>) -> (u64, u64) {
+    tokens.fold((0, 0), |sum, each| (sum.0 + each.0, sum.1 + each.1))
 }

@@ -6,7 +6,8 @@ use std::collections::BTreeSet;
 use stepwell_core::dialect::HttpRequest;
 use stepwell_core::event::{Event, Message};
 use stepwell_core::run::{
-    EffectId, EffectStage, LimitPolicy, Output, Pending, PendingKind, RunEvent, StateKind, TimerKey,
+    Effect, EffectId, EffectStage, LimitPolicy, Output, Pending, PendingKind, RunEvent, StateKind,
+    TimerKey,
 };
 use stepwell_core::session;
 use stepwell_mock_llm::check::Rules;
@@ -155,7 +156,8 @@ impl Chaos {
             + count(outputs, |event| {
                 matches!(event, RunEvent::ModelChanged { .. })
             })
-            + count(outputs, is_refusal);
+            + count(outputs, is_refusal)
+            + retries_in_a_new_hop(outputs);
         let hop = self.machine.hop() as usize;
         let pending = self.machine.pending_effects();
         let is_running = |(id, stage): &&(EffectId, EffectStage)| {
@@ -317,4 +319,22 @@ impl Chaos {
             );
         }
     }
+}
+
+/// Returns how often the model was asked again in a hop of its own: after an answer that is empty or cannot be read, or one
+/// that broke off after a part of it was shown.
+fn retries_in_a_new_hop(outputs: &[Output]) -> usize {
+    let mut count = 0;
+    let mut is_due = false;
+    for output in outputs {
+        match output {
+            Output::Event(RunEvent::Retrying { .. }) => is_due = true,
+            Output::Event(RunEvent::HopStarted { .. }) => {
+                count += usize::from(std::mem::take(&mut is_due));
+            }
+            Output::Effect(_, Effect::OpenStream { .. }) => is_due = false,
+            _ => {}
+        }
+    }
+    count
 }

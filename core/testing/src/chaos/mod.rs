@@ -258,6 +258,12 @@ impl Chaos {
         self.bill.total()
     }
 
+    /// The same with what stood in frames that were not complete when the host stopped reading.
+    #[must_use]
+    pub fn billed_at_most(&self) -> (u64, u64) {
+        self.bill.most()
+    }
+
     /// The state of the run, and whether a tool was running, each time that its host died.
     #[must_use]
     pub fn crashes(&self) -> &[(StateKind, bool)] {
