@@ -12,10 +12,10 @@ use stepwell_io::store::{PostgresStore, StoreError, TurnStore};
 const WAITING: &str = "SELECT COUNT(*) FROM pg_stat_activity WHERE application_name = $1 AND wait_event_type = 'Lock'";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn locks_of_a_process_that_is_cut_off_in_postgres_hold_up_no_other() {
+async fn a_process_that_is_cut_off_from_postgres_holds_up_no_other() {
     let Some(url) = postgres_url() else { return };
     let mut options = options("cut_off");
-    options.standstill_timeout = Duration::from_millis(100);
+    options.idle_transaction_timeout = Duration::from_millis(100);
     let name = options.schema.clone().unwrap();
     let line = Line::to(&url, &name);
     let cut = format!("{}&application_name={name}", line.url);
@@ -62,7 +62,7 @@ async fn locks_of_a_process_that_is_cut_off_in_postgres_hold_up_no_other() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_answer_that_is_lost_on_the_way_from_postgres_is_waited_for_in_vain_only_once() {
+async fn a_connection_to_postgres_that_does_not_answer_is_given_up() {
     let Some(url) = postgres_url() else { return };
     let mut options = options("lost_answer");
     options.answer_timeout = Duration::from_secs(2);

@@ -213,7 +213,7 @@ pub async fn a_batch_that_is_sent_again_changes_nothing(store: Arc<dyn TurnStore
     assert_eq!(texts(&*store, &turn).await, ["a", "b", "c", "d", "e"]);
 }
 
-/// Checks that a batch which arrives after later ones, on a connection that was given up say, changes nothing: its
+/// Checks that a batch that arrives after later ones, for example on a connection that was given up, changes nothing: its
 /// checkpoint does not replace the newer one.
 pub async fn a_batch_that_arrives_late_changes_nothing(store: Arc<dyn TurnStore>) {
     let turn = key("t", "a");

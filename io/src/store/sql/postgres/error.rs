@@ -24,8 +24,8 @@ fn refused(code: &str, message: String) -> StoreError {
     let class = code.get(..2).unwrap_or_default();
     match (class, code) {
         // No connection, a server that goes down or is not up yet, a disk that fails, no connection left; a
-        // deadlock, a lock that was waited for too long, a transaction that stood still, one of another process that came
-        // between.
+        // deadlock, a lock that was waited for too long, a session that was idle in a transaction, a transaction of
+        // another process that came between.
         ("08" | "40" | "57" | "58", _) | (_, "23505" | "25P03" | "53300" | "55P03") => {
             StoreError::Unavailable { message }
         }

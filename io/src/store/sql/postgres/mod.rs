@@ -49,9 +49,9 @@ pub struct PostgresOptions {
     /// How long to wait for the answer to a statement, before its connection is given up and the store counts as away: a
     /// network may lose a connection without a word.
     pub answer_timeout: Duration,
-    /// How long a transaction of this process may stand still, before the server ends it: a process that is frozen or cut
-    /// off in the middle of one holds locks for which all others wait.
-    pub standstill_timeout: Duration,
+    /// How long a session of this process may be idle in a transaction before the server ends it; zero is no limit. A
+    /// process that is frozen or cut off in a transaction holds locks that all others wait for.
+    pub idle_transaction_timeout: Duration,
 }
 
 impl Default for PostgresOptions {
@@ -61,7 +61,7 @@ impl Default for PostgresOptions {
             schema: None,
             connect_timeout: Duration::from_secs(5),
             answer_timeout: Duration::from_secs(20),
-            standstill_timeout: Duration::from_secs(3),
+            idle_transaction_timeout: Duration::from_secs(3),
         }
     }
 }
@@ -114,16 +114,16 @@ impl PostgresStore {
         if let Some(schema) = &options.schema {
             connect = connect.options([("search_path", quoted(schema))]);
         }
-        let standstill = options.standstill_timeout.as_millis();
-        let standstill = format!("SET idle_in_transaction_session_timeout = '{standstill}ms'");
-        let standstill = Arc::new(standstill);
+        let limit = options.idle_transaction_timeout.as_millis();
+        let limit = format!("SET idle_in_transaction_session_timeout = '{limit}ms'");
+        let limit: Arc<str> = limit.into();
         let pool = PgPoolOptions::new()
             .max_connections(options.max_connections.max(3))
             .acquire_timeout(options.connect_timeout)
             .test_before_acquire(false)
             .after_connect(move |connection, _| {
-                let standstill = Arc::clone(&standstill);
-                async move { connection.execute(&**standstill).await.map(drop) }.boxed()
+                let limit = Arc::clone(&limit);
+                async move { connection.execute(&*limit).await.map(drop) }.boxed()
             })
             .before_acquire(|connection, known| {
                 let lives = async move {
