@@ -35,7 +35,7 @@
 //!     ids: &HopIds::default(),
 //!     parent_run_id: None,
 //!     instructions: Some("Be brief."),
-//!     messages: &[Message::user("1", "Hello")],
+//!     messages: &[&Message::user("1", "Hello")],
 //!     tools: &[],
 //!     state: &Value::Null,
 //!     settings: &GenerationSettings::default(),

@@ -1,11 +1,10 @@
 //! The part of a conversation that requests no longer carry as it is. The conversation itself stays complete.
 
 use crate::MessageId;
-use crate::dialect::{Endpoint, without_compaction};
-use crate::event::{MEDIA_ACTIVITY, Message, MessageContent};
+use crate::dialect::{Endpoint, SentMessage, without_compaction};
+use crate::event::{MEDIA_ACTIVITY, Message, MessageContent, ToolMessage};
 use foldhash::fast::RandomState;
 use serde::{Deserialize, Serialize};
-use std::borrow::Cow;
 use std::collections::HashSet;
 
 /// Ids to look messages up in, in constant time each.
@@ -68,58 +67,65 @@ impl Compaction {
         &self,
         messages: &'a [Message],
         endpoint: &Endpoint,
-    ) -> Cow<'a, [Message]> {
-        let carried = self.carried(messages);
-        let compacted = position(&self.by_provider, &carried)
-            .filter(|at| endpoint.reads_compaction(&carried[*at]));
+    ) -> Vec<SentMessage<'a>> {
+        let mut carried = self.carried(messages);
+        let compacted = self.by_provider.as_ref().and_then(|id| {
+            let at = carried.iter().rposition(|message| message.id() == id)?;
+            endpoint.reads_compaction(&carried[at]).then_some(at)
+        });
         if let Some(at) = compacted {
-            return since(carried, at);
-        }
-        let has_left_out = || position(&self.through, messages).is_some();
-        let Some(summary) = self.summary.as_ref().filter(|_| has_left_out()) else {
+            let mut index = 0..;
+            carried.retain(|message| index.next() >= Some(at) || is_instruction(message));
             return carried;
-        };
-        let is_leading = |message: &&Message| is_instruction(message);
-        let leading = carried.iter().take_while(is_leading).count();
-        let text = format!("{BEFORE_SUMMARY}\n{summary}");
-        let mut with_summary = carried.into_owned();
-        with_summary.insert(leading, Message::user(SUMMARY, text));
-        Cow::Owned(with_summary)
+        }
+        if let Some(summary) = &self.summary
+            && position(&self.through, messages).is_some()
+        {
+            let is_leading = |message: &&SentMessage<'_>| is_instruction(message);
+            let leading = carried.iter().take_while(is_leading).count();
+            let text = format!("{BEFORE_SUMMARY}\n{summary}");
+            carried.insert(leading, Message::user(SUMMARY, text).into());
+        }
+        carried
     }
 
     /// Returns the messages that are not left out, without the summary.
-    pub(crate) fn carried<'a>(&self, messages: &'a [Message]) -> Cow<'a, [Message]> {
+    pub(crate) fn carried<'a>(&self, messages: &'a [Message]) -> Vec<SentMessage<'a>> {
         let start = position(&self.through, messages).map_or(0, |at| at + 1);
         let cleared = position(&self.results_through, messages).map_or(0, |at| at + 1);
         let undone = position(&self.undone_through, messages).map_or(0, |at| at + 1);
-        if cleared.max(undone) <= start && self.kept.is_empty() {
-            return Cow::Borrowed(&messages[start..]);
-        }
         let kept = self.kept_ids();
         let is_carried =
             |at: usize, message: &Message| at >= start || kept.contains(message.id().as_str());
-        let all = messages.iter().enumerate();
+        let first = if kept.is_empty() { start } else { 0 };
+        let all = messages.iter().enumerate().skip(first);
         all.filter(|(at, message)| is_carried(*at, message))
-            .map(|(at, message)| match message {
-                Message::Tool(_) if at < cleared => without_result(message),
-                Message::Assistant(_) if at < undone => {
-                    let without = without_compaction(message);
-                    without.map_or_else(|| message.clone(), Message::Assistant)
-                }
-                message => message.clone(),
+            .map(|(at, message)| {
+                let changed = match message {
+                    Message::Tool(result) if at < cleared => without_result(result),
+                    Message::Assistant(_) if at < undone => {
+                        without_compaction(message).map(Message::Assistant)
+                    }
+                    _ => None,
+                };
+                changed.map_or(SentMessage::Kept(message), SentMessage::from)
             })
             .collect()
     }
 
     /// Returns the messages that this compaction leaves out and `before` does not, with their results as `before` has
     /// them.
-    pub(crate) fn newly_left_out(&self, before: &Self, messages: &[Message]) -> Vec<Message> {
+    pub(crate) fn newly_left_out<'a>(
+        &self,
+        before: &Self,
+        messages: &'a [Message],
+    ) -> Vec<SentMessage<'a>> {
         let carried = self.carried(messages);
         let carried: Ids<'_> = carried
             .iter()
             .map(|message| message.id().as_str())
             .collect();
-        let mut left_out = before.carried(messages).into_owned();
+        let mut left_out = before.carried(messages);
         left_out.retain(|message| is_sent(message) && !carried.contains(message.id().as_str()));
         left_out
     }
@@ -192,7 +198,10 @@ impl Compaction {
         let Some(last) = old.peek().map(|(_, message)| message.id().clone()) else {
             return 0;
         };
-        let count = old.filter(|(_, message)| is_longer_than_marker(message));
+        let count = old.filter(|(_, message)| match message {
+            Message::Tool(result) => is_longer_than_marker(result),
+            _ => false,
+        });
         let count = u32::try_from(count.count()).unwrap_or(u32::MAX);
         if count > 0 {
             self.results_through = Some(last);
@@ -202,21 +211,6 @@ impl Compaction {
 
     fn kept_ids(&self) -> Ids<'_> {
         self.kept.iter().map(MessageId::as_str).collect()
-    }
-}
-
-/// Returns the messages from this one on, and the instructions before it.
-fn since(messages: Cow<'_, [Message]>, at: usize) -> Cow<'_, [Message]> {
-    match messages {
-        Cow::Borrowed(messages) if !messages[..at].iter().any(is_instruction) => {
-            Cow::Borrowed(&messages[at..])
-        }
-        messages => {
-            let mut index = 0..;
-            let mut messages = messages.into_owned();
-            messages.retain(|message| index.next() >= Some(at) || is_instruction(message));
-            Cow::Owned(messages)
-        }
     }
 }
 
@@ -236,10 +230,7 @@ fn position(id: &Option<MessageId>, messages: &[Message]) -> Option<usize> {
     messages.iter().rposition(|message| message.id() == id)
 }
 
-fn is_longer_than_marker(message: &Message) -> bool {
-    let Message::Tool(result) = message else {
-        return false;
-    };
+fn is_longer_than_marker(result: &ToolMessage) -> bool {
     match &result.content {
         MessageContent::Text(text) => text.len() > RESULT_LEFT_OUT.len(),
         MessageContent::Parts(parts) => !parts.is_empty(),
@@ -247,25 +238,22 @@ fn is_longer_than_marker(message: &Message) -> bool {
 }
 
 /// Returns the message with the marker instead of its result, if that is shorter.
-fn without_result(message: &Message) -> Message {
-    match message {
-        Message::Tool(result) if is_longer_than_marker(message) => {
-            let mut result = result.clone();
-            result.content = RESULT_LEFT_OUT.into();
-            if let Some(error) = &mut result.error {
-                RESULT_LEFT_OUT.clone_into(error);
-            }
-            Message::Tool(result)
-        }
-        message => message.clone(),
-    }
+fn without_result(result: &ToolMessage) -> Option<Message> {
+    is_longer_than_marker(result).then(|| {
+        let error = result.error.as_ref();
+        Message::Tool(ToolMessage {
+            content: RESULT_LEFT_OUT.into(),
+            error: error.map(|_| RESULT_LEFT_OUT.to_owned()),
+            ..result.clone()
+        })
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::dialect::{Dialect, Quirks};
-    use crate::event::{AssistantMessage, ToolMessage};
+    use crate::event::AssistantMessage;
 
     fn endpoint() -> Endpoint {
         Endpoint {
@@ -314,7 +302,7 @@ mod tests {
         })
     }
 
-    fn ids(messages: &[Message]) -> Vec<&str> {
+    fn ids<'a>(messages: &'a [SentMessage<'_>]) -> Vec<&'a str> {
         messages.iter().map(|message| &**message.id()).collect()
     }
 
@@ -326,9 +314,8 @@ mod tests {
     fn leaves_out_more_and_keeps_what_it_kept() {
         let messages = users(&["1", "2", "3", "4", "5"]);
         let mut compaction = Compaction::default();
-        assert!(
-            matches!(compaction.apply(&messages, &endpoint()), Cow::Borrowed(all) if all.len() == 5)
-        );
+        let whole = ["1", "2", "3", "4", "5"];
+        assert_eq!(ids(&compaction.apply(&messages, &endpoint())), whole);
         compaction.leave_out(&["1".into(), "3".into()], &messages);
         assert_eq!(compaction.through.as_deref(), Some("3"));
         assert_eq!(compaction.kept, ["2"]);
@@ -353,7 +340,7 @@ mod tests {
         let applied = compaction.apply(&messages, &endpoint());
         assert_eq!(ids(&applied), [SUMMARY, "2"]);
         let text = format!("{BEFORE_SUMMARY}\nnumbers");
-        assert_eq!(applied[0], Message::user(SUMMARY, text));
+        assert_eq!(*applied[0], Message::user(SUMMARY, text));
         let other = users(&["7", "8"]);
         assert_eq!(ids(&compaction.apply(&other, &endpoint())), ["7", "8"]);
     }
@@ -391,7 +378,7 @@ mod tests {
         messages.push(next.clone());
         let whole = compaction.apply(&messages, &endpoint());
         assert_eq!(
-            whole.last(),
+            whole.last().map(|message| &**message),
             Some(&next),
             "only what was undone is taken out"
         );
@@ -417,7 +404,7 @@ mod tests {
         let texts: Vec<_> = compaction
             .apply(&messages, &endpoint)
             .iter()
-            .filter_map(|message| match message {
+            .filter_map(|message| match &**message {
                 Message::Tool(result) => Some(result.content.to_text()),
                 _ => None,
             })

@@ -51,7 +51,7 @@ impl Request {
             ids: &ids,
             instructions: None,
             parent_run_id: self.parent_run_id.as_ref(),
-            messages: &self.messages,
+            messages: &self.messages.iter().collect::<Vec<_>>(),
             tools: &self.tools,
             state: &self.state,
             settings: &self.settings,

@@ -26,7 +26,7 @@ fn body_of(endpoint: &Endpoint, thread: &str, settings: &GenerationSettings) -> 
         ids: &ids,
         parent_run_id: None,
         instructions: Some("Be brief."),
-        messages: &[Message::user("1", "Hi")],
+        messages: &[&Message::user("1", "Hi")],
         tools: &tools,
         state: &Value::Null,
         settings,

@@ -172,7 +172,7 @@ impl Case {
             ids: &HopIds::default(),
             parent_run_id: None,
             instructions: Some("Be brief."),
-            messages: &messages,
+            messages: &messages.iter().collect::<Vec<_>>(),
             tools: &tools,
             state: &Value::Null,
             settings: &settings,

@@ -27,7 +27,7 @@ pub(crate) fn encode(
         ids: &HopIds::default(),
         parent_run_id: None,
         instructions,
-        messages: &messages,
+        messages: &messages.iter().collect::<Vec<_>>(),
         tools: &tools,
         state: &Value::Null,
         settings,

@@ -42,7 +42,7 @@ fn request(
         ids: &HopIds::default(),
         parent_run_id: None,
         instructions: None,
-        messages: &messages,
+        messages: &messages.iter().collect::<Vec<_>>(),
         tools,
         state: &Value::Null,
         settings,

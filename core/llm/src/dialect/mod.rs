@@ -35,6 +35,7 @@ mod openai_responses;
 mod provider_compaction;
 mod request;
 mod sealed;
+mod sent_message;
 mod shown;
 mod template;
 mod text_digest;
@@ -52,6 +53,7 @@ pub use request::{
     CacheLifetime, Encode, GenerationSettings, HttpRequest, ModelRequest, ResponseFormat,
     StoredRequest, ToolChoice,
 };
+pub use sent_message::SentMessage;
 
 // An endpoint and its parts belong to `provider`. A request is built from them, so they are also available here.
 #[doc(no_inline)]

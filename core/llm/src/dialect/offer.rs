@@ -2,13 +2,12 @@
 
 use super::encoding::{names, own_tools};
 use super::form::{OPENAI, check_takes_format, formed, said};
-use super::{GenerationSettings, ResponseFormat, ToolChoice, gemini};
+use super::{GenerationSettings, ResponseFormat, SentMessage, ToolChoice, gemini};
 use crate::event::{Message, ToolDefinition};
 use crate::provider::{Dialect, Endpoint, UserField};
 use crate::tool::schema::{Rules, Spelling, fit, hold};
 use crate::tool::{OutputType, parse_arguments};
 use serde_json::Value;
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// The part that all requests of a run share, built once.
@@ -151,14 +150,13 @@ impl Offer {
         self.tools.push(fitting);
     }
 
-    /// Returns the history with the arguments of all calls in the form that this endpoint's model writes.
-    pub(crate) fn spell<'a>(&self, messages: Cow<'a, [Message]>) -> Cow<'a, [Message]> {
+    /// Puts the arguments of all calls in the form that this endpoint's model writes.
+    pub(crate) fn spell(&self, messages: &mut [SentMessage<'_>]) {
         if self.spellings.is_empty() {
-            return messages;
+            return;
         }
-        let mut messages = messages;
-        for at in 0..messages.len() {
-            let Message::Assistant(answer) = &messages[at] else {
+        for message in messages {
+            let Message::Assistant(answer) = &**message else {
                 continue;
             };
             let calls = answer.tool_calls.iter().enumerate();
@@ -169,12 +167,11 @@ impl Offer {
                 })
                 .collect();
             for (place, arguments) in spelled {
-                if let Message::Assistant(answer) = &mut messages.to_mut()[at] {
+                if let Message::Assistant(answer) = message.to_mut() {
                     answer.tool_calls[place].function.arguments = arguments;
                 }
             }
         }
-        messages
     }
 
     /// Returns the arguments in the form that the model writes, if it differs.

@@ -66,7 +66,7 @@ pub struct ModelRequest<'a> {
     /// The app's instructions, which come first and are not part of the conversation.
     pub instructions: Option<&'a str>,
     /// The conversation so far.
-    pub messages: &'a [Message],
+    pub messages: &'a [&'a Message],
     /// The tools that the model may call.
     pub tools: &'a [ToolDefinition],
     /// The state shared with an AG-UI agent.

@@ -142,7 +142,7 @@ fn the_key_goes_as_the_table_says() {
                 ids: &HopIds::default(),
                 parent_run_id: None,
                 instructions: None,
-                messages: &[crate::event::Message::user("u", "Hello")],
+                messages: &[&crate::event::Message::user("u", "Hello")],
                 tools: &[],
                 state: &serde_json::Value::Null,
                 settings: &GenerationSettings::default(),

@@ -1,8 +1,7 @@
 use super::summary;
 use super::window::compact_above;
-use crate::dialect::{HttpRequest, ModelRequest};
-use crate::event::Message;
-use crate::run::protocol::{HookSubject, HookedRequest, without_cut, without_refused};
+use crate::dialect::{HttpRequest, ModelRequest, SentMessage};
+use crate::run::protocol::{HookSubject, HookedRequest, leave_out_cut, leave_out_refused};
 use crate::run::turn::Turn;
 use std::borrow::Cow;
 
@@ -22,7 +21,7 @@ pub(in crate::run) fn request(turn: &Turn) -> HttpRequest {
         ids: turn.ids(),
         parent_run_id: turn.parent_run_id(),
         instructions: instructions.as_deref(),
-        messages: &messages,
+        messages: &SentMessage::references(&messages),
         tools: config.tools.definitions(),
         state: turn.asked_state(),
         settings: &config.settings,
@@ -50,7 +49,10 @@ pub(in crate::run) fn request_subject(turn: &Turn) -> HookSubject {
         turn: turn.id().clone(),
         hop: turn.hop(),
         instructions: instructions(turn).map(Cow::into_owned),
-        messages: messages(turn).into_owned(),
+        messages: messages(turn)
+            .into_iter()
+            .map(SentMessage::into_message)
+            .collect(),
     })
 }
 
@@ -63,19 +65,13 @@ fn instructions(turn: &Turn) -> Option<Cow<'_, str>> {
     changed.map(Cow::Borrowed).or_else(own)
 }
 
-fn messages(turn: &Turn) -> Cow<'_, [Message]> {
-    match &turn.changed_request().messages {
-        Some(changed) => Cow::Borrowed(changed),
-        None => {
-            let kept = without_refused(without_cut(turn.compacted_messages()));
-            match turn.empty_answer_note() {
-                None => kept,
-                Some(note) => {
-                    let mut messages = kept.into_owned();
-                    messages.push(note);
-                    Cow::Owned(messages)
-                }
-            }
-        }
+fn messages(turn: &Turn) -> Vec<SentMessage<'_>> {
+    if let Some(changed) = &turn.changed_request().messages {
+        return SentMessage::all(changed);
     }
+    let mut messages = turn.compacted_messages();
+    leave_out_cut(&mut messages);
+    leave_out_refused(&mut messages);
+    messages.extend(turn.empty_answer_note().map(SentMessage::from));
+    messages
 }

@@ -3,7 +3,7 @@
 use crate::dialect::{HttpRequest, ModelRequest, Offer};
 use crate::event::{Message, MessageContent};
 use crate::provider;
-use crate::run::protocol::{without_cut, without_refused};
+use crate::run::protocol::{leave_out_cut, leave_out_refused};
 use crate::run::turn::Turn;
 use crate::transcript::token_estimate;
 use std::borrow::Cow;
@@ -29,13 +29,13 @@ pub(super) fn request(turn: &Turn) -> HttpRequest {
     let policy = config.compaction.summary();
     let own = policy.and_then(|policy| policy.instructions.as_deref());
     let text = conversation(turn);
-    let messages = [Message::user("conversation", text)];
+    let conversation = Message::user("conversation", text);
     let request = ModelRequest {
         endpoint: &endpoint,
         ids: turn.ids(),
         parent_run_id: turn.parent_run_id(),
         instructions: Some(own.unwrap_or(INSTRUCTIONS)),
-        messages: &messages,
+        messages: &[&conversation],
         tools: &[],
         state: turn.asked_state(),
         settings: &config.settings,
@@ -50,8 +50,9 @@ pub(super) fn request(turn: &Turn) -> HttpRequest {
 /// Returns the messages as text, with the summary of those before them. The oldest are left out if there are too many for
 /// the model's context.
 fn conversation(turn: &Turn) -> String {
-    let messages = turn.messages_to_summarize();
-    let messages = without_refused(without_cut(Cow::Owned(messages)));
+    let mut messages = turn.messages_to_summarize();
+    leave_out_cut(&mut messages);
+    leave_out_refused(&mut messages);
     let earlier = turn.transcript().compaction().summary.as_deref();
     let endpoint = &turn.config().endpoint;
     let window = provider::context_window(&endpoint.provider, &endpoint.model);

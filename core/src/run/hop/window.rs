@@ -2,7 +2,7 @@
 
 use super::ask::ask_model;
 use super::trim;
-use crate::dialect::Dialect;
+use crate::dialect::{Dialect, SentMessage};
 use crate::event::Message;
 use crate::run::parts::{Counted, RequestSize};
 use crate::run::protocol::{
@@ -249,8 +249,8 @@ pub(in crate::run) fn summarized(turn: &mut Turn, attempt: u32) -> Result<(), Fa
 /// out.
 fn without_all_but(turn: &Turn, keep: &[MessageId]) -> (Vec<MessageId>, Compaction) {
     let messages = turn.carried_messages();
-    let messages = messages.iter().filter(|message| is_sent(message));
-    let left_out = trim::left_out(messages, keep);
+    let messages = SentMessage::references(&messages).into_iter();
+    let left_out = trim::left_out(messages.filter(|message| is_sent(message)), keep);
     let mut compaction = turn.transcript().compaction().clone();
     compaction.leave_out(&left_out, turn.transcript().messages());
     (left_out, compaction)

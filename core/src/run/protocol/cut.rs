@@ -1,10 +1,10 @@
 //! The mark of an answer that was cut by its host's death: its visible part stays, and is not sent to the model.
 
 use crate::ToolCallId;
+use crate::dialect::SentMessage;
 use crate::event::{AssistantMessage, Message, MessageContent, Metadata, ToolMessage};
 use crate::transcript::Transcript;
 use serde_json::Value;
-use std::borrow::Cow;
 
 /// The key in the metadata of each message of a cut answer; its value is `true`. Cut messages without tool calls are
 /// shown, but not sent to the model, which would continue in the middle of a word or reject them.
@@ -72,13 +72,9 @@ pub(in crate::run) fn mark_as_cut(message: &mut Message) {
     }
 }
 
-/// The messages as the model is sent them.
-pub(in crate::run) fn without_cut(messages: Cow<'_, [Message]>) -> Cow<'_, [Message]> {
-    if messages.iter().any(is_left_out) {
-        let kept = messages.iter().filter(|message| !is_left_out(message));
-        return Cow::Owned(kept.cloned().collect());
-    }
-    messages
+/// Leaves out what the model is not sent of answers that were cut.
+pub(in crate::run) fn leave_out_cut(messages: &mut Vec<SentMessage<'_>>) {
+    messages.retain(|message| !is_left_out(message));
 }
 
 fn is_left_out(message: &Message) -> bool {

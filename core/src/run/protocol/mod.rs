@@ -45,7 +45,7 @@ pub(crate) use correction::is_correction;
 pub use credentials::{Authorization, Credentials};
 pub(crate) use cut::is_cut;
 pub use cut::{CUT, cut_messages};
-pub(super) use cut::{NOT_RUN, asked, has_result, is_new, mark_as_cut, not_run, without_cut};
+pub(super) use cut::{NOT_RUN, asked, has_result, is_new, leave_out_cut, mark_as_cut, not_run};
 pub use device::{
     BackgroundPolicy, DevicePolicy, KilledPolicy, NetworkChangePolicy, OfflinePolicy,
 };
@@ -75,7 +75,7 @@ pub(in crate::run) use progress::MOST_MESSAGE;
 pub use progress::{PartialTooLarge, ToolPartialResult, ToolProgress};
 pub use question::{Question, QuestionError, UserAnswer};
 pub use refused::REFUSED;
-pub(super) use refused::{mark_as_refused, without_refused};
+pub(super) use refused::{leave_out_refused, mark_as_refused};
 pub(super) use retry::FailedTry;
 pub use retry::{Retry, RetryPolicy};
 pub use state_kind::{EdgeRow, StateKind};

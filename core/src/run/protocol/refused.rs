@@ -1,8 +1,8 @@
 //! The mark of an answer that a hook has refused: the answer stays in the history, but is not sent to the model.
 
+use crate::dialect::SentMessage;
 use crate::event::{Message, Metadata};
 use serde_json::Value;
-use std::borrow::Cow;
 
 /// The key in the metadata of each message of an answer that a hook has refused; its value is `true`. The text and
 /// reasoning of such messages are not sent to the model. Their calls are, with results that say that they were not run.
@@ -22,26 +22,22 @@ pub(in crate::run) fn mark_as_refused(message: &mut Message) -> bool {
     is_said
 }
 
-/// The messages as the model is sent them.
-pub(in crate::run) fn without_refused(messages: Cow<'_, [Message]>) -> Cow<'_, [Message]> {
-    if !messages.iter().any(is_refused) {
-        return messages;
-    }
-    Cow::Owned(messages.iter().filter_map(without_text).collect())
-}
-
-fn without_text(message: &Message) -> Option<Message> {
-    if !is_refused(message) {
-        return Some(message.clone());
-    }
-    match message {
-        Message::Assistant(said) if !said.tool_calls.is_empty() => {
-            let mut calls = said.clone();
-            calls.content = None;
-            Some(Message::Assistant(calls))
+/// Leaves out what the model is not sent of answers that a hook has refused.
+pub(in crate::run) fn leave_out_refused(messages: &mut Vec<SentMessage<'_>>) {
+    messages.retain_mut(|message| {
+        if !is_refused(message) {
+            return true;
         }
-        _ => None,
-    }
+        match &**message {
+            Message::Assistant(said) if !said.tool_calls.is_empty() => {
+                if let Message::Assistant(said) = message.to_mut() {
+                    said.content = None;
+                }
+                true
+            }
+            _ => false,
+        }
+    });
 }
 
 fn is_refused(message: &Message) -> bool {

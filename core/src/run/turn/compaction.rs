@@ -5,23 +5,22 @@
 
 use super::Turn;
 use crate::MessageId;
-use crate::dialect::Dialect;
-use crate::event::{Message, TokenUsage};
+use crate::dialect::{Dialect, SentMessage};
+use crate::event::TokenUsage;
 use crate::run::parts::{Answer, Draft, Reading};
 use crate::run::protocol::{BlockContent, EffectId, Failure, RunEvent, TimerKey};
 use crate::transcript::{Compaction, is_instruction, is_sent, token_estimate};
-use std::borrow::Cow;
 
 impl Turn {
     /// Returns the messages that the hop's request carries, of those that it may.
-    pub(in crate::run) fn compacted_messages(&self) -> Cow<'_, [Message]> {
+    pub(in crate::run) fn compacted_messages(&self) -> Vec<SentMessage<'_>> {
         let endpoint = &self.setup.config().endpoint;
         let compaction = self.transcript.compaction();
         compaction.apply(self.asked_messages(), endpoint)
     }
 
     /// Returns the messages of the conversation that requests carry, without the summary of the others.
-    pub(in crate::run) fn carried_messages(&self) -> Cow<'_, [Message]> {
+    pub(in crate::run) fn carried_messages(&self) -> Vec<SentMessage<'_>> {
         let compaction = self.transcript.compaction();
         compaction.carried(self.transcript.messages())
     }
@@ -75,7 +74,10 @@ impl Turn {
             .take_while(|message| Some(message.id()) != compaction.by_provider.as_ref());
         let left_out = left_out.filter(|message| is_sent(message) && !is_instruction(message));
         let left_out = left_out.map(|message| message.id().clone()).collect();
-        let tokens = after.iter().map(token_estimate::of_message).sum();
+        let tokens = after
+            .iter()
+            .map(|message| token_estimate::of_message(message))
+            .sum();
         self.compact(compaction, left_out, Vec::new(), tokens);
     }
 
@@ -110,7 +112,7 @@ impl Turn {
     }
 
     /// Returns the messages that the summary replaces.
-    pub(in crate::run) fn messages_to_summarize(&self) -> Vec<Message> {
+    pub(in crate::run) fn messages_to_summarize(&self) -> Vec<SentMessage<'_>> {
         let Some(draft) = &self.draft else {
             return Vec::new();
         };

@@ -59,7 +59,7 @@ impl Turn {
             is_resting: self.route.is_resting(model, now),
         });
         let messages = self.carried_messages();
-        let results = messages.iter().rev().map_while(|message| match message {
+        let results = messages.iter().rev().map_while(|message| match &**message {
             Message::Tool(result) => Some(&result.tool_call_id),
             _ => None,
         });
@@ -75,7 +75,10 @@ impl Turn {
             models: models.collect(),
             current: self.model(),
             tools,
-            tokens: messages.iter().map(token_estimate::of_message).sum(),
+            tokens: messages
+                .iter()
+                .map(|message| token_estimate::of_message(message))
+                .sum(),
         }
     }
 

@@ -28,7 +28,7 @@ fn encode(
         ids: &super::support::ids(),
         parent_run_id: None,
         instructions,
-        messages: &messages,
+        messages: &messages.iter().collect::<Vec<_>>(),
         tools: &tools,
         state: &Value::Null,
         settings,

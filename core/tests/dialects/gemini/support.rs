@@ -57,7 +57,7 @@ pub(crate) fn encode(
         ids: &crate::decoding::ids(Dialect::Gemini),
         parent_run_id: None,
         instructions,
-        messages,
+        messages: &messages.iter().collect::<Vec<_>>(),
         tools: &tools,
         state: &Value::Null,
         settings,

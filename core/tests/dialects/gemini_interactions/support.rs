@@ -100,7 +100,7 @@ pub(crate) fn encode(
         ids: &crate::decoding::ids(Dialect::GeminiInteractions),
         parent_run_id: None,
         instructions,
-        messages,
+        messages: &messages.iter().collect::<Vec<_>>(),
         tools: &tools,
         state: &Value::Null,
         settings,

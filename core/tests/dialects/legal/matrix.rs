@@ -185,12 +185,13 @@ fn without_the_legaliser_every_api_refuses_some() {
     let all = PROVIDERS.iter().flat_map(|provider| endpoints(provider));
     for endpoint in all {
         let refused = (0..COUNT).filter(|seed| {
+            let messages = history(*seed, "openai");
             let request = ModelRequest {
                 endpoint: &endpoint,
                 ids: &ids,
                 parent_run_id: None,
                 instructions: None,
-                messages: &history(*seed, "openai"),
+                messages: &messages.iter().collect::<Vec<_>>(),
                 tools: &[],
                 state: &Value::Null,
                 settings: &GenerationSettings::default(),

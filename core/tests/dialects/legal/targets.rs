@@ -108,7 +108,7 @@ pub(crate) fn encode(
         ids: &ids,
         parent_run_id: None,
         instructions: Some("Be brief."),
-        messages,
+        messages: &messages.iter().collect::<Vec<_>>(),
         tools,
         state: &Value::Null,
         settings,

@@ -24,7 +24,7 @@ fn encode(
         ids: &crate::decoding::ids(Dialect::Ollama),
         parent_run_id: None,
         instructions: Some("Be brief."),
-        messages: &messages,
+        messages: &messages.iter().collect::<Vec<_>>(),
         tools: &tools,
         state: &Value::Null,
         settings,

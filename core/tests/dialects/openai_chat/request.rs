@@ -28,7 +28,7 @@ fn encode(
         ids: &crate::chat::ids(Dialect::OpenAiChat),
         parent_run_id: None,
         instructions,
-        messages: &messages,
+        messages: &messages.iter().collect::<Vec<_>>(),
         tools: &tools,
         state: &Value::Null,
         settings,

@@ -29,7 +29,7 @@ fn encode(
         ids: &crate::chat::ids(Dialect::OpenAiResponses),
         parent_run_id: None,
         instructions,
-        messages: &messages,
+        messages: &messages.iter().collect::<Vec<_>>(),
         tools: &tools,
         state: &Value::Null,
         settings,

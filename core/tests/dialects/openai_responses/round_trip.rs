@@ -212,7 +212,7 @@ fn next_input(frames: &[Value], provider: &str) -> Value {
         ids: &ids(),
         parent_run_id: None,
         instructions: None,
-        messages: transcript.messages(),
+        messages: &transcript.messages().iter().collect::<Vec<_>>(),
         tools: &[],
         state: &Value::Null,
         settings: &GenerationSettings::default(),

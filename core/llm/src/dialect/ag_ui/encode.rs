@@ -38,7 +38,7 @@ struct Input<'a> {
 /// The app's instructions, if there are any, and the conversation.
 struct Messages<'a> {
     instructions: Option<Message>,
-    said: &'a [Message],
+    said: &'a [&'a Message],
 }
 
 /// The id of the message with the instructions. It is constant, so that an agent that keeps the conversation has the
@@ -51,6 +51,7 @@ impl Serialize for Messages<'_> {
         let said = self
             .said
             .iter()
+            .copied()
             .filter(|message| !matches!(message, Message::Activity(_)));
         serializer.collect_seq(self.instructions.iter().chain(said).map(CleanMessage))
     }

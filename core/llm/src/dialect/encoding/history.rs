@@ -16,9 +16,9 @@ pub(in super::super) enum Exchange<'a> {
 }
 
 /// Splits the conversation into exchanges. Activities are left out.
-pub(in super::super) fn exchanges(messages: &[Message]) -> Vec<Exchange<'_>> {
+pub(in super::super) fn exchanges<'a>(messages: &[&'a Message]) -> Vec<Exchange<'a>> {
     let mut exchanges = Vec::with_capacity(messages.len());
-    for message in messages {
+    for &message in messages {
         match message {
             Message::Activity(_) => {}
             Message::Developer(message) => exchanges.push(Exchange::Developer(message)),

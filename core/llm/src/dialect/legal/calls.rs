@@ -2,9 +2,9 @@ use super::ids::Ids;
 use super::open_calls::OpenCalls;
 use super::{History, Rules};
 use crate::dialect::HopIds;
+use crate::dialect::SentMessage;
 use crate::event::{Message, MessageContent, ToolMessage};
 use crate::{MessageId, ToolCallId};
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 /// The result for a call that has none.
@@ -55,10 +55,9 @@ pub(super) fn pair(history: &mut History<'_>, rules: &Rules<'_>) {
             let asked = asked_before(history, answer.results.len());
             for (result, id) in answer.results.iter().zip(asked) {
                 let result = result.and_then(|at| old[at].take());
-                history.push(result.map_or_else(
-                    || Cow::Owned(no_result(&id)),
-                    |result| answering(result, &id),
-                ));
+                history.push(
+                    result.map_or_else(|| no_result(&id).into(), |result| answering(result, &id)),
+                );
             }
         }
     }
@@ -133,7 +132,7 @@ fn answers(history: &History<'_>, rules: &Rules<'_>) -> (Vec<AnswerSpan>, Vec<Op
 }
 
 /// Gives the message's calls ids that are legal and their own.
-fn rename(message: &mut Cow<'_, Message>, ids: &mut Ids) {
+fn rename(message: &mut SentMessage<'_>, ids: &mut Ids) {
     let new: Vec<_> = match &**message {
         Message::Assistant(said) => said.tool_calls.iter().map(|call| ids.take(call)).collect(),
         _ => return,
@@ -151,7 +150,7 @@ fn rename(message: &mut Cow<'_, Message>, ids: &mut Ids) {
 }
 
 /// The result with the id that its call has now.
-fn answering<'a>(mut result: Cow<'a, Message>, id: &ToolCallId) -> Cow<'a, Message> {
+fn answering<'a>(mut result: SentMessage<'a>, id: &ToolCallId) -> SentMessage<'a> {
     let differs = matches!(&*result, Message::Tool(result) if result.tool_call_id != *id);
     if differs && let Message::Tool(result) = result.to_mut() {
         result.tool_call_id = id.clone();
@@ -185,7 +184,7 @@ pub(super) fn answer_all(history: &mut History<'_>) {
         if let Message::Assistant(said) = &*message {
             let calls = said.tool_calls.iter().map(|call| &call.id);
             let open = calls.filter(|id| answered.insert((*id).clone()));
-            let open: Vec<_> = open.map(no_result).map(Cow::Owned).collect();
+            let open: Vec<_> = open.map(no_result).map(SentMessage::from).collect();
             whole.extend(open.into_iter().rev());
         }
         whole.append(&mut results);

@@ -3,6 +3,7 @@ use super::ids::tool_name;
 use super::media::{is_shown, is_taken};
 use super::signature::is_signed;
 use super::{History, Rules};
+use crate::dialect::SentMessage;
 use crate::event::{AssistantMessage, ContentPart, Message, MessageContent, TextPart};
 use crate::tool::repair_surrogates;
 use serde::de::IgnoredAny;
@@ -43,7 +44,7 @@ pub(super) fn clean(history: &mut History<'_>, rules: &Rules<'_>) {
 }
 
 /// Normalises an answer, and returns whether it has any content.
-fn answer(message: &mut Cow<'_, Message>, rules: &Rules<'_>) -> bool {
+fn answer(message: &mut SentMessage<'_>, rules: &Rules<'_>) -> bool {
     let Message::Assistant(said) = &**message else {
         return true;
     };
@@ -81,7 +82,7 @@ fn refusal(said: &AssistantMessage) -> Option<&str> {
 }
 
 /// Normalises a call's name and arguments.
-fn call(message: &mut Cow<'_, Message>, index: usize, rules: &Rules<'_>) {
+fn call(message: &mut SentMessage<'_>, index: usize, rules: &Rules<'_>) {
     let Message::Assistant(said) = &**message else {
         return;
     };

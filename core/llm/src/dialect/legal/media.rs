@@ -2,12 +2,12 @@
 
 use super::signature::is_signed;
 use super::{History, Rules};
+use crate::dialect::SentMessage;
 use crate::event::{
     AssistantMessage, ContentPart, MediaKind, Message, MessageContent, Source, TextPart,
     ToolMessage, UserMessage, made_media_of,
 };
 use crate::{MessageId, ToolCallId};
-use std::borrow::Cow;
 
 /// The model's message between results and the user's next message, where the provider requires one.
 const SEEN: &str = "(The results have come.)";
@@ -144,13 +144,13 @@ pub(super) fn show_made(history: &mut History<'_>, rules: &Rules<'_>) {
         if let Message::User(_) = &*message
             && let Some(shown) = waiting.take()
         {
-            history.push(Cow::Owned(Message::User(shown)));
+            history.push(Message::User(shown).into());
         }
         let Some(parts) = made_media_of(&message) else {
             history.push(message);
             continue;
         };
-        let is_own = |next: &Cow<'_, Message>| match &**next {
+        let is_own = |next: &SentMessage<'_>| match &**next {
             Message::Assistant(said) => {
                 let is_silent = said.content.as_deref().unwrap_or_default().is_empty();
                 is_silent && said.tool_calls.is_empty() && is_signed(said, rules)
@@ -165,11 +165,14 @@ pub(super) fn show_made(history: &mut History<'_>, rules: &Rules<'_>) {
             false => format!("[{}, which cannot be shown here]", kind(part)),
         };
         let words: Vec<_> = parts.iter().map(words).collect();
-        history.push(Cow::Owned(Message::Assistant(AssistantMessage {
-            id: message.id().clone(),
-            content: Some(words.join("\n")),
-            ..AssistantMessage::default()
-        })));
+        history.push(
+            Message::Assistant(AssistantMessage {
+                id: message.id().clone(),
+                content: Some(words.join("\n")),
+                ..AssistantMessage::default()
+            })
+            .into(),
+        );
         let parts: Vec<_> = parts
             .into_iter()
             .filter(|part| is_taken(part, rules))
@@ -286,15 +289,21 @@ impl Shown {
             return;
         }
         if rules.answers_results {
-            history.push(Cow::Owned(Message::Assistant(AssistantMessage {
-                content: Some(SEEN.to_owned()),
-                ..AssistantMessage::default()
-            })));
+            history.push(
+                Message::Assistant(AssistantMessage {
+                    content: Some(SEEN.to_owned()),
+                    ..AssistantMessage::default()
+                })
+                .into(),
+            );
         }
-        history.push(Cow::Owned(Message::User(UserMessage {
-            id,
-            content: MessageContent::Parts(parts),
-            ..UserMessage::default()
-        })));
+        history.push(
+            Message::User(UserMessage {
+                id,
+                content: MessageContent::Parts(parts),
+                ..UserMessage::default()
+            })
+            .into(),
+        );
     }
 }

@@ -42,15 +42,18 @@ pub(super) use ids::fnv;
 pub use media::{garbled, taken, untaken};
 pub use rules::{CallIds, Charset, IdForm, Rules, ToolNames};
 
-use super::{HttpRequest, ModelRequest, Offer};
+use super::{HttpRequest, ModelRequest, Offer, SentMessage};
 use crate::event::Message;
 use std::borrow::Cow;
 
 /// Returns the history in a form that the provider accepts. A valid history is returned unchanged, so the function is
 /// idempotent.
 #[must_use]
-pub fn legalise<'a>(messages: &'a [Message], rules: &Rules<'_>) -> Cow<'a, [Message]> {
-    let mut history: History<'a> = messages.iter().map(Cow::Borrowed).collect();
+pub fn legalise<'a>(
+    messages: impl IntoIterator<Item = &'a Message>,
+    rules: &Rules<'_>,
+) -> Vec<SentMessage<'a>> {
+    let mut history = SentMessage::all(messages);
     if rules.is_agent {
         if !rules.may_leave_calls_open {
             calls::answer_all(&mut history);
@@ -63,19 +66,11 @@ pub fn legalise<'a>(messages: &'a [Message], rules: &Rules<'_>) -> Cow<'a, [Mess
         media::show_results(&mut history, rules);
         turns::complete(&mut history, rules);
     }
-    let is_untouched = history.len() == messages.len()
-        && history.iter().zip(messages).all(
-            |(kept, message)| matches!(kept, Cow::Borrowed(kept) if std::ptr::eq(*kept, message)),
-        );
-    if is_untouched {
-        Cow::Borrowed(messages)
-    } else {
-        Cow::Owned(history.into_iter().map(Cow::into_owned).collect())
-    }
+    history
 }
 
 /// A history that is being made legal. What is not touched is not copied.
-type History<'a> = Vec<Cow<'a, Message>>;
+type History<'a> = Vec<SentMessage<'a>>;
 
 impl ModelRequest<'_> {
     /// Builds the HTTP request. The history is normalised for the endpoint, and the tools and the form of the answer
@@ -97,7 +92,7 @@ impl ModelRequest<'_> {
     ///     ids: &HopIds::default(),
     ///     parent_run_id: None,
     ///     instructions: Some("Be brief."),
-    ///     messages: &[Message::user("1", "What is a stepwell?")],
+    ///     messages: &[&Message::user("1", "What is a stepwell?")],
     ///     tools: &[],
     ///     state: &Value::Null,
     ///     settings: &GenerationSettings::default(),
@@ -121,7 +116,9 @@ impl ModelRequest<'_> {
     pub fn with_offer(&self, offer: &Offer) -> HttpRequest {
         let mut rules = Rules::of(self.endpoint);
         rules.may_leave_calls_open &= !self.resume.is_empty();
-        let messages = offer.spell(legalise(self.messages, &rules));
+        let mut messages = legalise(self.messages.iter().copied(), &rules);
+        offer.spell(&mut messages);
+        let messages = SentMessage::references(&messages);
         let own = self.instructions.filter(|text| !text.is_empty());
         let instructions = match (own, &offer.wish) {
             (Some(own), Some(wish)) => Some(Cow::Owned(format!("{own}\n\n{wish}"))),

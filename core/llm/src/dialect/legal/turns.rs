@@ -1,8 +1,8 @@
 use super::super::anthropic;
 use super::{History, Rules};
+use crate::dialect::SentMessage;
 use crate::event::{AssistantMessage, Message};
 use crate::provider::Dialect;
-use std::borrow::Cow;
 
 /// The user's first message, where it is missing.
 const BEGINNING: &str = "(The conversation goes on.)";
@@ -28,7 +28,7 @@ pub(super) fn system_first(history: &mut History<'_>, rules: &Rules<'_>) {
 
 /// Fills the gaps that the provider does not accept in a conversation.
 pub(super) fn complete(history: &mut History<'_>, rules: &Rules<'_>) {
-    let speaks = |message: &Cow<'_, Message>| !is_system(message);
+    let speaks = |message: &SentMessage<'_>| !is_system(message);
     match history.iter().position(speaks) {
         None => history.push(user(BEGINNING)),
         Some(first) => {
@@ -42,10 +42,13 @@ pub(super) fn complete(history: &mut History<'_>, rules: &Rules<'_>) {
         // Anew: to insert each where it belongs would move all that follows, each time.
         for message in std::mem::take(history) {
             if is_result && matches!(*message, Message::User(_)) {
-                history.push(Cow::Owned(Message::Assistant(AssistantMessage {
-                    content: Some(CUT_OFF.to_owned()),
-                    ..AssistantMessage::default()
-                })));
+                history.push(
+                    Message::Assistant(AssistantMessage {
+                        content: Some(CUT_OFF.to_owned()),
+                        ..AssistantMessage::default()
+                    })
+                    .into(),
+                );
             }
             is_result = matches!(*message, Message::Tool(_));
             history.push(message);
@@ -59,6 +62,6 @@ pub(super) fn complete(history: &mut History<'_>, rules: &Rules<'_>) {
     }
 }
 
-fn user<'a>(text: &str) -> Cow<'a, Message> {
-    Cow::Owned(Message::user("", text))
+fn user<'a>(text: &str) -> SentMessage<'a> {
+    Message::user("", text).into()
 }

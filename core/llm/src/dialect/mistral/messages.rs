@@ -88,7 +88,7 @@ fn is_false(flag: &bool) -> bool {
 /// Returns the messages of a request, in order.
 pub(super) fn encode<'a>(
     instructions: Option<&'a str>,
-    messages: &'a [Message],
+    messages: &[&'a Message],
 ) -> Vec<ChatMessage<'a>> {
     let mut encoded = Vec::with_capacity(messages.len() + 1);
     encoded.extend(
