@@ -7,6 +7,7 @@ use axum::http::{Request, StatusCode, header};
 use axum::response::Response;
 use axum::routing::post;
 use serde_json::{Value, json};
+use stepwell_io::config::{CompactionWay, SummaryPolicy};
 use stepwell_io::tool::{Tool, ToolContext};
 use stepwell_io::{Agent, provider};
 use stepwell_mock_llm::{Delivery, Hop, MockLlm, Script};
@@ -90,6 +91,67 @@ async fn a_question_is_asked_by_the_run_and_answered_by_the_next() {
         answered.last().expect("an end")["outcome"]["type"],
         "success"
     );
+}
+
+#[tokio::test]
+async fn what_was_summarised_for_a_run_is_not_summarised_for_the_next() {
+    let script = Script::new()
+        .scene("user", [Hop::new().text("They counted.")])
+        .hop(Hop::new().text("Yes."))
+        .repeat();
+    let model = MockLlm::start(script).await.expect("it listens");
+    let provider = provider::find("openai-compatible").expect("a provider");
+    let endpoint = provider.endpoint(None, "m", Some(&model.base_url()), None);
+    let agent = Agent::builder(endpoint.expect("an endpoint"))
+        .compaction([CompactionWay::Summary(SummaryPolicy::default())])
+        .configure(|config| config.context_guard.window = Some(1_000))
+        .build()
+        .expect("an agent");
+    let mut app = router(agent);
+    let user = |id: &str, text: &str| json!({ "id": id, "role": "user", "content": text });
+    let answer = |id: &str| json!({ "id": id, "role": "assistant", "content": "Yes." });
+    let mut messages = vec![
+        user("u1", &"x".repeat(3_500)),
+        answer("a1"),
+        user("u2", "Go on"),
+    ];
+    let mut summaries = async |run_id: &str, more: &Value| {
+        let input = run(run_id, more);
+        let events = said(ask(&mut app, "/agent", &input).await).await;
+        let trimmed = events.iter();
+        let trimmed = trimmed.filter(|event| event["name"] == "context_trimmed");
+        trimmed
+            .map(|event| event["value"]["summary"].clone())
+            .collect::<Vec<_>>()
+    };
+    let counted = json!("They counted.");
+    assert_eq!(
+        summaries("r1", &json!({ "messages": messages })).await,
+        [counted.clone()]
+    );
+    messages.extend([answer("a2"), user("u3", "And then?")]);
+    assert!(
+        summaries("r2", &json!({ "messages": messages }))
+            .await
+            .is_empty()
+    );
+    let requests = model.requests();
+    assert_eq!(
+        requests.len(),
+        3,
+        "one for the summary, and one for each run"
+    );
+    let request = requests[2].body.to_string();
+    assert!(request.contains("They counted.") && request.contains("And then?"));
+    assert!(!request.contains("xxx"));
+    // A client that undoes the compaction, with a conversation that is still too long.
+    let undone = json!({ "messages": messages, "forwardedProps": { "wholeHistory": true } });
+    assert_eq!(summaries("r3", &undone).await, [Value::Null, counted]);
+    // A client that begins anew has none of the messages that were summarised.
+    let anew = json!({ "messages": [user("v1", "Hello")] });
+    assert!(summaries("r4", &anew).await.is_empty());
+    let last = model.requests().pop().expect("a request");
+    assert!(!last.body.to_string().contains("They counted."));
 }
 
 #[tokio::test]

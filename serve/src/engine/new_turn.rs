@@ -5,6 +5,7 @@ use crate::turn::brought::Brought;
 use std::sync::Arc;
 use stepwell_core::event::Message;
 use stepwell_core::registry::ThreadKey;
+use stepwell_core::transcript::Transcript;
 use stepwell_io::{AgentBuilder, RunId};
 
 /// A turn to begin.
@@ -31,8 +32,8 @@ pub struct NewTurn {
 pub enum Origin {
     /// The thread as it is stored, and the user's message; without one the turn continues the path alone.
     Stored(Parent, Option<Box<Message>>),
-    /// What the client has of the conversation.
-    History(Vec<Message>),
+    /// What the client has of the conversation, compacted as earlier turns of the thread left it.
+    History(Box<Transcript>),
 }
 
 /// The parent of a turn in its thread's tree.

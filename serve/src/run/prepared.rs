@@ -29,6 +29,8 @@ pub struct PreparedRun {
     pub(crate) results: Vec<(ToolCallId, ToolResult)>,
     /// The run that the client resumes; the thread's latest if the id is empty.
     pub(crate) reattach: Option<RunId>,
+    /// Whether requests carry the complete conversation again: a compaction by an earlier run is undone.
+    pub(crate) whole_history: bool,
     /// Whether the user has sent a new message, which leaves earlier questions unanswered.
     pub(crate) is_new: bool,
 }
@@ -89,7 +91,9 @@ impl PreparedRun {
         };
         let reattach = forwarded.get("reattach").and_then(Value::as_str);
         let reattach = reattach.map(RunId::from);
-        let is_background = forwarded.get("background") == Some(&Value::Bool(true));
+        let is_set = |name: &str| forwarded.get(name) == Some(&Value::Bool(true));
+        let is_background = is_set("background");
+        let whole_history = is_set("wholeHistory");
         let (context, forwarded_props) = match is_ag_ui {
             true => (input.context.unwrap_or_default(), forwarded),
             false => Default::default(),
@@ -117,6 +121,7 @@ impl PreparedRun {
             resume: input.resume.unwrap_or_default(),
             results,
             reattach,
+            whole_history,
             is_new: false,
         })
     }

@@ -96,6 +96,11 @@ impl TurnAgent {
         &self.other_endpoints
     }
 
+    /// Returns whether long conversations are compacted.
+    pub(crate) fn is_compacting(&self) -> bool {
+        self.base.is_compacting()
+    }
+
     /// Checks a client's tools, and returns what a turn's agent is built from that offers them too.
     ///
     /// # Errors

@@ -89,6 +89,15 @@ pub fn compactions_in<'a>(
     found
 }
 
+/// Returns the compaction at the end of a path.
+pub(crate) fn compaction_after(path: &[Turn]) -> Compaction {
+    let mut last = Compaction::default();
+    for turn in path {
+        compactions_in(turn, &mut last);
+    }
+    last
+}
+
 /// Returns the message of the conversation that a block adds to, if a client shows that message by itself.
 fn message_of(content: &BlockContent) -> Option<&MessageId> {
     match content {

@@ -14,6 +14,7 @@ use std::time::Duration;
 use stepwell_core::event::{Message, ToolDefinition};
 use stepwell_core::run::BlockContent;
 use stepwell_core::session::TurnBlock;
+use stepwell_core::transcript::Transcript;
 use stepwell_core::{Timestamp, ToolCallId};
 use stepwell_io::store::{
     EventStore, Generation, MemoryStore, PersistBatch, Store, StoreFuture, StoreLayer, TurnKey,
@@ -109,7 +110,9 @@ fn new_turn() -> NewTurn {
     NewTurn {
         thread: "t".into(),
         turn: "r1".into(),
-        origin: Origin::History(vec![Message::user("m", "change")]),
+        origin: Origin::History(Box::new(Transcript::new(vec![Message::user(
+            "m", "change",
+        )]))),
         agent: None,
         base: None,
         brought: terms("r1"),
@@ -249,7 +252,10 @@ async fn a_partly_stored_run_continues_on_the_next_host() {
         ..ToolDefinition::default()
     });
     let new = NewTurn {
-        origin: Origin::History(vec![Message::user("m", "Ask my app.")]),
+        origin: Origin::History(Box::new(Transcript::new(vec![Message::user(
+            "m",
+            "Ask my app.",
+        )]))),
         brought: Brought {
             client_tools: tools.to_vec(),
             ..terms("r1")

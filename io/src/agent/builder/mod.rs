@@ -289,6 +289,13 @@ impl<D, T> AgentBuilder<D, T> {
         self.parts.config.endpoints().skip(1).chain(summaries)
     }
 
+    /// Returns whether long conversations are compacted.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn is_compacting(&self) -> bool {
+        !self.parts.config.compaction.is_off()
+    }
+
     /// Returns the tools that were added so far.
     #[doc(hidden)]
     #[must_use]

@@ -8,6 +8,7 @@ use crate::run::attach::Known;
 use crate::run::prepared::PreparedRun;
 use crate::turn::answers::Unresumable;
 use crate::turn::brought::{Brought, Given};
+use crate::turn::compactions::compaction_after;
 use crate::turn::ending::Ending;
 use crate::turn::event_writer::Written;
 use crate::turn::in_runs::{input, started};
@@ -15,6 +16,7 @@ use crate::turn::runs::Waits;
 use std::sync::Arc;
 use stepwell_core::event::{Event, Interrupt, ResumeStatus};
 use stepwell_core::registry::ThreadKey;
+use stepwell_core::transcript::Transcript;
 use stepwell_io::RunId;
 use stepwell_io::store::{StoreError, ThreadRecord, TurnKey};
 use time::OffsetDateTime;
@@ -120,16 +122,22 @@ impl AgUiServer {
         close: CancellationToken,
     ) -> Result<RunStream, EngineError> {
         let latest = latest.map(|latest| TurnKey::new(turn.thread.clone(), latest));
+        let mut history = Transcript::new(run.history.clone());
+        if let Some(latest) = latest.as_ref().filter(|_| run.agent.is_compacting()) {
+            // What was summarised for an earlier run is not summarised again. A message that the client no longer has hides
+            // nothing.
+            let path = self.store().path(latest).await?;
+            history = history.with_compaction(compaction_after(&path));
+        }
         self.driver().forget_ended(latest).await?;
         let new = NewTurn {
             thread: turn.thread,
             turn: turn.turn,
-            origin: Origin::History(run.history.clone()),
+            origin: Origin::History(Box::new(history)),
             agent: Some(Arc::clone(&run.agent)),
             base: Some(run.base.clone()),
             brought: run.brought(),
-            // The client has sent the complete conversation.
-            whole_history: false,
+            whole_history: run.whole_history,
         };
         let turn = self.0.engine.start(new).await?;
         self.stream(turn, run, None, close).await

@@ -69,7 +69,7 @@ impl SessionTurn {
             key: key.clone(),
             generation: claimed.generation,
         };
-        let nothing = Origin::History(Vec::new());
+        let nothing = Origin::History(Box::default());
         let made = self.make(&brought, base, &nothing, None);
         let revived = made.and_then(|made| {
             let shown = written.messages();

@@ -173,10 +173,9 @@ impl TurnSetup {
 /// Returns the conversation that a client posted with a run.
 fn history(state: Option<&SharedState>, origin: &Origin) -> Transcript {
     let history = match origin {
-        Origin::History(messages) => messages.clone(),
-        Origin::Stored(..) => Vec::new(),
+        Origin::History(history) => (**history).clone(),
+        Origin::Stored(..) => Transcript::default(),
     };
-    let history = Transcript::new(history);
     match state {
         Some(state) => history.with_shared_state(state.value()),
         None => history,
