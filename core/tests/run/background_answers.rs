@@ -357,6 +357,8 @@ fn a_turn_that_is_stopped_before_its_answer_ends_cancels_the_answer() {
         let mut world = in_background(|_| {}).reply(part(&frames[..at], Ending::Stalled));
         world.send("Go on");
         world.drive_until(|world| world.scheduled.is_empty());
+        let id = (at > 0).then_some("resp_1");
+        assert_eq!(world.machine.response_id(), id);
         world.cancel();
         assert_eq!(*world.outcome(), Outcome::Cancelled);
         match at {

@@ -123,6 +123,33 @@ fn a_model_writes_a_summary_before_the_request() {
 }
 
 #[test]
+fn the_model_of_the_summary_is_given_what_it_has_room_for() {
+    let world = guarded(8_000, ContextPolicy::Fail, |config| {
+        config.compaction = summary_policy();
+        let CompactionWay::Summary(policy) = &mut config.compaction.ways[0] else {
+            panic!("the way is a summary");
+        };
+        let model = policy.model.as_mut().expect("the policy has a model");
+        // A context of 8,192 tokens.
+        "openai".clone_into(&mut model.endpoint.provider);
+        "gpt-4".clone_into(&mut model.endpoint.model);
+    });
+    let old =
+        (0..40).map(|at| Message::user(format!("old-{at}"), format!("{at:04}{}", "x".repeat(990))));
+    let world = with_history(world, old.collect())
+        .streams(summary())
+        .streams([text("Yes.")])
+        .turn();
+    assert_eq!(*world.outcome(), Outcome::Success);
+    let asked = world.seen.requests()[0].to_string();
+    // Seven tenths of the context, at 250 tokens for each message.
+    assert_eq!(asked.matches("User: ").count(), 22);
+    let begins_with = format!("[Earlier messages are left out.]{}User: 0011", r"\n\n");
+    assert!(asked.contains(&begins_with), "{asked}");
+    assert!(asked.contains("User: 0032") && !asked.contains("User: 0033"));
+}
+
+#[test]
 fn the_next_turn_begins_from_the_summary() {
     let first = summarizing(|_| {})
         .streams(summary())

@@ -10,7 +10,7 @@ use stepwell_core::dialect::Dialect;
 use stepwell_core::event::Message;
 use stepwell_core::run::{
     BlockContent, CompactionPolicy, CompactionWay, ContextPolicy, FallbackModel, Input, Outcome,
-    Refusal, RunConfig, RunMachine, Start, TurnOptions,
+    Refusal, RunConfig, RunMachine, Start, SummaryPolicy, TurnOptions,
 };
 use stepwell_testing::reply::text;
 use stepwell_testing::world::Ending;
@@ -219,6 +219,24 @@ fn the_tokens_of_the_compaction_are_counted_but_not_for_the_next_request() {
     assert_eq!(usage.input_tokens, Some(80_900));
     assert_eq!(usage.output_tokens, Some(320));
     assert_eq!(Dialect::Anthropic.context_tokens(usage), Some(920));
+}
+
+#[test]
+fn what_openai_counted_before_it_compacted_is_not_the_size_of_the_next_request() {
+    let first = by_provider(Dialect::OpenAiResponses, WINDOW, |config| {
+        config
+            .compaction
+            .ways
+            .push(CompactionWay::Summary(SummaryPolicy::default()));
+    });
+    let first = first.reply(compacts(Dialect::OpenAiResponses)).turn();
+    let mut config = (*first.config).clone();
+    // The count of 90,000 tokens would not fit, and would be compacted again.
+    config.context_guard.window = Some(50_000);
+    let second = continued(&first, config, [compacts(Dialect::OpenAiResponses)]);
+    assert_eq!(*second.outcome(), Outcome::Success);
+    assert_eq!(second.seen.requests().len(), 1);
+    assert!(second.seen.requests()[0].to_string().contains("More"));
 }
 
 #[test]

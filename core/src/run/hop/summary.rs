@@ -145,6 +145,7 @@ fn start(text: &str) -> Cow<'_, str> {
 mod tests {
     use super::*;
     use crate::event::{AssistantMessage, ReasoningMessage, ToolCall, ToolMessage};
+    use serde_json::{Value, json};
 
     #[test]
     fn a_message_is_written_as_text() {
@@ -170,6 +171,15 @@ mod tests {
         let long = result(&"é".repeat(3_000));
         assert!(long.len() < MAX_RESULT_BYTES + 50 && long.ends_with("é […]"));
         assert_eq!(written(&Message::user("u", "Hello")), "User: Hello");
+        let user = |parts: Value| {
+            let content = json!({ "id": "u", "role": "user", "content": parts });
+            written(&serde_json::from_value(content).expect("a message"))
+        };
+        let text = json!({ "type": "text", "text": "Look" });
+        let source = json!({ "type": "url", "value": "https://pictures.example/1" });
+        let picture = json!({ "type": "image", "source": source });
+        assert_eq!(user(json!([text])), "User: Look");
+        assert_eq!(user(json!([text, picture])), "User: Look [media]");
         let thought = Message::Reasoning(ReasoningMessage::default());
         assert_eq!(written(&thought), "");
     }
