@@ -199,7 +199,8 @@ async fn one_line_says_that_earlier_messages_are_a_summary() {
     let script = Script::new()
         .hop(Hop::new().text("One.").usage(1_150, 10))
         .hop(Hop::new().text("They counted."))
-        .hop(Hop::new().text("Two."));
+        .hop(Hop::new().text("Two."))
+        .hop(Hop::new().text("Three."));
     let model = model(script).await;
     let arguments = ["--compaction", "summary", "--context-window", "1200"];
     let mut terminal = Terminal::chat(&model, &arguments);
@@ -208,10 +209,32 @@ async fn one_line_says_that_earlier_messages_are_a_summary() {
     terminal.say("And?");
     terminal.until("earlier messages are now a summary");
     terminal.until("Two.");
+    terminal.say("/whole");
+    terminal.until("the complete conversation with your next message");
+    terminal.say("All of it?");
+    terminal.until("the complete conversation is sent again");
+    terminal.until("Three.");
     terminal.say("/quit");
     assert_eq!(terminal.ends().code(), Some(0));
     let (_, first) = &roles(&model, 2)[0];
     assert!(first.contains("They counted."), "{first}");
+    let (_, first) = &roles(&model, 3)[0];
+    assert!(first.starts_with("x x"), "{first}");
+}
+
+#[test]
+fn another_model_whose_context_has_no_known_size_is_said_to_compact_nothing() {
+    let chosen = ["--provider", "openai", "--model", "gpt-4"];
+    let mut terminal =
+        Terminal::start(&[&["chat"], &chosen[..], &["--compaction", "summary"]].concat());
+    terminal.until("openai · gpt-4");
+    terminal.say("/model unheard-of");
+    terminal.until("openai · unheard-of answers");
+    terminal.until("long conversations are not compacted: the size of the context of `unheard-of`");
+    terminal.say("/model gpt-4");
+    terminal.until("openai · gpt-4 answers");
+    terminal.press(CTRL_D);
+    assert_eq!(terminal.ends().code(), Some(0));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -65,8 +65,7 @@ impl Agents {
             servers,
             ask,
         };
-        let (asked, others) = agents.models()?;
-        agents.compaction()?.check(&asked, &others)?;
+        agents.check_compaction()?;
         if matches!(sources.origin("ask_before"), Origin::Flag(_)) {
             agents.check_ask_before()?;
         }
@@ -164,6 +163,12 @@ impl Agents {
             model, compaction, ..
         } = &self.settings;
         Compaction::new(compaction, (!self.is_scripted()).then_some(model))
+    }
+
+    /// Checks that the models' conversations can be compacted, if the settings ask for it.
+    pub(super) fn check_compaction(&self) -> Result<(), Failure> {
+        let (asked, others) = self.models()?;
+        self.compaction()?.check(&asked, &others)
     }
 
     fn own_tools(&self) -> Vec<ServerTool> {

@@ -12,12 +12,14 @@ pub(super) enum Command<'a> {
     Sessions(Option<&'a str>),
     New,
     Undo,
+    /// Undoes the compactions of the conversation.
+    Whole,
     Save(Option<&'a str>),
     Leave,
 }
 
 /// The commands with their arguments and descriptions.
-pub(super) const COMMANDS: [(&str, &str, &str); 7] = [
+pub(super) const COMMANDS: [(&str, &str, &str); 8] = [
     ("help", "", "this list"),
     (
         "model",
@@ -31,6 +33,11 @@ pub(super) const COMMANDS: [(&str, &str, &str); 7] = [
     ),
     ("new", "", "begins a new session"),
     ("undo", "", "takes back your last message and its answer"),
+    (
+        "whole",
+        "",
+        "sends the complete conversation again with your next message, and not its summary",
+    ),
     (
         "save",
         "[FILE]",
@@ -62,6 +69,7 @@ impl<'a> Command<'a> {
             "sessions" => Self::Sessions(argument),
             "new" => Self::New,
             "undo" => Self::Undo,
+            "whole" => Self::Whole,
             "save" => Self::Save(argument),
             "quit" | "exit" => Self::Leave,
             _ => {

@@ -27,6 +27,8 @@ pub(super) struct Session {
     unfinished: Option<Unfinished>,
     /// The parent of the next turn, if that is not the last one: another turn, or none.
     after: Option<Option<RunId>>,
+    /// Whether the next turn undoes the compactions before it.
+    pub(super) is_whole: bool,
 }
 
 /// A session in a list.
@@ -45,6 +47,7 @@ impl Session {
             earlier: SessionView::default(),
             unfinished: None,
             after: None,
+            is_whole: false,
         }
     }
 
@@ -73,6 +76,10 @@ impl Session {
         let run = match self.after.take() {
             None => run,
             Some(parent) => run.after(parent),
+        };
+        let run = match std::mem::take(&mut self.is_whole) {
+            true => run.whole_history(),
+            false => run,
         };
         run.when_busy(WhenBusy::Cancel).stream().into_events()
     }

@@ -154,6 +154,7 @@ impl Talk {
             Command::Model(words) => self.model(&words).map(|()| None),
             Command::Sessions(None) => self.sessions().await.map(|()| None),
             Command::Undo => self.undo().await.map(|()| None),
+            Command::Whole => self.whole().map(|()| None),
             Command::Save(file) => self.save(file).await.map(|()| None),
         };
         match done {
@@ -189,7 +190,12 @@ impl Talk {
             self.agent = self.agents.agent(&self.session.store)?;
         }
         let name = self.agents.name();
-        Ok(self.shown.remark(&format!("{name} answers"))?)
+        self.shown.remark(&format!("{name} answers"))?;
+        if let Err(Failure::Usage(reason)) = self.agents.check_compaction() {
+            self.shown
+                .problem(&format!("long conversations are not compacted: {reason}"))?;
+        }
+        Ok(())
     }
 
     async fn sessions(&mut self) -> Result<(), Failure> {
@@ -246,6 +252,13 @@ impl Talk {
         })?;
         self.initial = text;
         Ok(())
+    }
+
+    fn whole(&mut self) -> Result<(), Failure> {
+        self.session.is_whole = true;
+        Ok(self
+            .shown
+            .remark("the model is sent the complete conversation with your next message")?)
     }
 
     async fn save(&mut self, file: Option<&str>) -> Result<(), Failure> {
