@@ -9,12 +9,19 @@ use serde_json::{Value, json};
 use std::fs::File;
 use std::io::{Read, Write};
 use std::process::{Child, ExitStatus, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
 use stepwell_mock_llm::{Hop, MockLlm, Script};
+
+/// How long a program that writes nothing is waited for, so that one that is stuck is named with what it wrote.
+const STUCK: Duration = Duration::from_secs(2 * 60);
 
 /// A program on a terminal of its own.
 struct Terminal {
     child: Child,
     keys: File,
+    /// What the program writes, piece by piece.
+    pieces: mpsc::Receiver<Vec<u8>>,
     /// The program's output, and how far it was read.
     seen: Vec<u8>,
     read: usize,
@@ -39,9 +46,12 @@ impl Terminal {
         command.env("OPENAI_API_KEY", "test-key");
         command.stdin(end()).stdout(end()).stderr(end());
         let child = command.spawn().expect("the program starts");
+        let keys = File::from(master);
+        let pieces = written(keys.try_clone().expect("the terminal's output"));
         Self {
             child,
-            keys: master.into(),
+            keys,
+            pieces,
             seen: Vec::new(),
             read: 0,
         }
@@ -65,11 +75,13 @@ impl Terminal {
                 self.read += place + text.len();
                 return before;
             }
-            let mut piece = [0; 4096];
-            let read = self.keys.read(&mut piece).unwrap_or(0);
-            let shown = String::from_utf8_lossy(&self.seen);
-            assert!(read > 0, "it ends without {text:?}: {shown}");
-            self.seen.extend_from_slice(&piece[..read]);
+            match self.pieces.recv_timeout(STUCK) {
+                Ok(piece) => self.seen.extend(piece),
+                Err(end) => {
+                    let shown = String::from_utf8_lossy(&self.seen);
+                    panic!("{text:?} does not come ({end}): {shown}");
+                }
+            }
         }
     }
 
@@ -92,9 +104,41 @@ impl Terminal {
         assert!(killed.expect("kill runs").success());
     }
 
+    #[track_caller]
     fn ends(mut self) -> ExitStatus {
+        loop {
+            match self.pieces.recv_timeout(STUCK) {
+                Ok(piece) => self.seen.extend(piece),
+                Err(mpsc::RecvTimeoutError::Disconnected) => break,
+                Err(mpsc::RecvTimeoutError::Timeout) => {
+                    let shown = String::from_utf8_lossy(&self.seen);
+                    panic!("the program does not end: {shown}");
+                }
+            }
+        }
         self.child.wait().expect("it ends")
     }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        // Of a test that failed: the program may be stuck.
+        let _ = self.child.kill();
+    }
+}
+
+/// Reads what is written to a terminal, until its last program ends.
+fn written(mut output: File) -> mpsc::Receiver<Vec<u8>> {
+    let (sender, pieces) = mpsc::channel();
+    std::thread::spawn(move || {
+        let mut piece = [0; 4096];
+        while let Ok(read @ 1..) = output.read(&mut piece) {
+            if sender.send(piece[..read].to_vec()).is_err() {
+                break;
+            }
+        }
+    });
+    pieces
 }
 
 fn roles(model: &MockLlm, request: usize) -> Vec<(String, String)> {
@@ -233,6 +277,7 @@ fn another_model_whose_context_has_no_known_size_is_said_to_compact_nothing() {
     terminal.until("long conversations are not compacted: the size of the context of `unheard-of`");
     terminal.say("/model gpt-4");
     terminal.until("openai · gpt-4 answers");
+    terminal.until(PROMPT);
     terminal.press(CTRL_D);
     assert_eq!(terminal.ends().code(), Some(0));
 }
