@@ -568,6 +568,45 @@ fn a_model_of_its_own_writes_the_summary_by_default() {
 }
 
 #[test]
+fn the_limit_is_a_part_of_the_context() {
+    let with = |at| {
+        let mut config = config(Dialect::OpenAiChat);
+        config.compaction = summary_policy();
+        config.compaction.at = at;
+        config.check_compaction().is_ok()
+    };
+    assert!(with(0.01) && with(1.0));
+    assert!(!with(0.0) && !with(-0.5) && !with(1.01) && !with(f64::NAN));
+}
+
+#[test]
+fn a_request_of_just_the_limits_size_is_sent_as_it_is() {
+    for (counted, summaries) in [(493, 0), (494, 1)] {
+        let usage = Part::Usage {
+            input: counted,
+            output: 0,
+        };
+        let first = summarizing(|config| {
+            config.context_guard.window = Some(1_000);
+            config.compaction.at = 0.5;
+        });
+        let first = with_history(first, Vec::new())
+            .streams([text("Yes."), usage])
+            .turn();
+        // The new message is estimated at seven tokens.
+        let mut second = World::new((*first.config).clone());
+        let history = first.machine.transcript().clone();
+        second.machine = RunMachine::new(Arc::clone(&second.config), "thread".into(), history);
+        second = second.streams(summary()).streams([text("Yes.")]);
+        let start = Start::new("2", Message::user("user-2", "And so on"));
+        second.input(Input::Start(Box::new(start))).expect("idle");
+        second.drive();
+        let asked = second.seen.requests().len();
+        assert_eq!(asked - 1, summaries, "{counted}");
+    }
+}
+
+#[test]
 fn an_agent_writes_no_summaries() {
     let world = summarizing(|config| {
         let agent = config_of_agent();

@@ -334,6 +334,31 @@ fn each_model_has_credentials_and_settings_of_its_own() {
 }
 
 #[test]
+fn another_model_of_the_provider_has_the_providers_own_settings() {
+    let mut config = three();
+    config.settings.extra.insert("own".to_owned(), true.into());
+    config.fallback.models[0].endpoint = config.endpoint.clone();
+    config.fallback.models[0].endpoint.model = "second".to_owned();
+    let world = World::new(config)
+        .reply(overloaded())
+        .streams([text("I can.")])
+        .turn();
+    let requests = world.seen.requests();
+    assert_eq!(requests[1]["model"], "second");
+    assert_eq!(requests[1]["own"], true);
+}
+
+#[test]
+fn a_model_alone_may_be_an_agent_and_one_among_others_may_not() {
+    let mut config = three();
+    assert_eq!(config.check_fallback(), Ok(()));
+    config.fallback.models[1].endpoint = crate::world::config(Dialect::AgUi).endpoint;
+    assert!(config.check_fallback().is_err());
+    let alone = crate::world::config(Dialect::AgUi);
+    assert_eq!(alone.check_fallback(), Ok(()));
+}
+
+#[test]
 fn the_host_chooses_the_model_of_each_hop() {
     let mut config = three();
     config.fallback.choice = ModelChoice::Host;

@@ -71,6 +71,17 @@ fn openai_compacts() -> Reply {
     ])
 }
 
+/// An answer of OpenAI's to a request of this many tokens.
+fn openai_counts(tokens: u64) -> Reply {
+    let usage = json!({"input_tokens": tokens, "output_tokens": 20, "total_tokens": tokens + 20});
+    frames(&[
+        json!({"type": "response.created", "response": {"id": "r", "status": "in_progress"}}),
+        json!({"type": "response.output_item.added", "output_index": 0, "item": {"type": "message", "id": "msg", "role": "assistant", "content": []}}),
+        json!({"type": "response.output_text.delta", "output_index": 0, "content_index": 0, "delta": "Yes."}),
+        json!({"type": "response.completed", "response": {"id": "r", "status": "completed", "output": [], "usage": usage}}),
+    ])
+}
+
 fn compacts(dialect: Dialect) -> Reply {
     match dialect {
         Dialect::Anthropic => anthropic_compacts(&json!("They spoke of x and y.")),
@@ -237,6 +248,14 @@ fn what_openai_counted_before_it_compacted_is_not_the_size_of_the_next_request()
     assert_eq!(*second.outcome(), Outcome::Success);
     assert_eq!(second.seen.requests().len(), 1);
     assert!(second.seen.requests()[0].to_string().contains("More"));
+    // What it counted of a conversation that it did not compact is.
+    let mut config = (*first.config).clone();
+    config.compaction = summary_policy();
+    let counted = by_provider(Dialect::OpenAiResponses, WINDOW, |_| {});
+    let counted = counted.reply(openai_counts(90_000)).turn();
+    let replies = ["In short.", "Yes."].map(|said| Reply::Complete(vec![text(said)]));
+    let next = continued(&counted, config, replies);
+    assert_eq!(next.seen.requests()[0]["model"], "cheap");
 }
 
 #[test]

@@ -165,6 +165,17 @@ mod tests {
     }
 
     #[test]
+    fn a_size_shrinks_as_its_estimate_does() {
+        let size = RequestSize {
+            tokens: 1_000,
+            is_guess: true,
+        };
+        assert_eq!(size.scaled(400, 100).tokens, 250);
+        assert_eq!(size.scaled(0, 3).tokens, 3_000);
+        assert!(size.scaled(400, 100).is_guess);
+    }
+
+    #[test]
     fn a_request_waits_with_its_size_and_uses_each_way_once() {
         let size = RequestSize {
             tokens: 1_000,

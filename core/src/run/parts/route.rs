@@ -131,6 +131,7 @@ mod tests {
         assert_eq!(route.next(3, now), Some(0));
         route.rest(0, later);
         assert_eq!(route.next(3, now), Some(1));
+        assert!(route.is_resting(0, now) && !route.is_resting(0, later));
         assert_eq!(route.next(3, later), Some(0), "its rest is over");
         route.fail(1, later);
         assert_eq!(route.next(3, now), Some(2));

@@ -334,6 +334,41 @@ mod tests {
         assert_eq!(pause(ErrorKind::Connection, 2), 4 * policy.first_delay);
     }
 
+    #[test]
+    fn a_wait_is_as_long_in_every_replay() {
+        let policy = RetryPolicy {
+            seed: 7,
+            ..RetryPolicy::default()
+        };
+        let pause = |turn, hop, in_hop| {
+            let failed = FailedTry {
+                turn,
+                hop,
+                in_hop,
+                ..failed(ErrorKind::Connection, 1, 0)
+            };
+            policy.next_try(failed).unwrap().as_micros()
+        };
+        let pauses = [("a", 0, 0), ("b", 0, 0), ("a", 1, 0), ("a", 0, 1)];
+        let pauses = pauses.map(|(turn, hop, in_hop)| pause(turn, hop, in_hop));
+        assert_eq!(pauses, [1_041_980, 912_670, 1_026_621, 1_133_666]);
+    }
+
+    #[test]
+    fn the_longest_wait_that_a_provider_may_ask_for_is_waited() {
+        let policy = RetryPolicy::default();
+        let after = |wanted| {
+            let wanted = Some(wanted);
+            policy.next_try(FailedTry {
+                wanted,
+                ..failed(ErrorKind::RateLimit, 0, 0)
+            })
+        };
+        let longest = policy.max_retry_after;
+        assert_eq!(after(longest), Some(longest));
+        assert_eq!(after(longest + Duration::from_millis(1)), None);
+    }
+
     fn policies() -> impl Strategy<Value = RetryPolicy> {
         let delay = || (0..20_000u64).prop_map(Duration::from_millis);
         let row = (
