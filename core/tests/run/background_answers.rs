@@ -389,6 +389,12 @@ fn a_turn_that_gives_up_cancels_the_answer() {
         .turn();
     assert!(matches!(world.outcome(), Outcome::Failed { .. }));
     assert_cancelled_once(&world, "after the last attempt");
+    // An answer that is longer than the app wants.
+    let world = in_background(|config| config.limits.answer.bytes = 8)
+        .reply(part(&events("resp_1")[..4], Ending::Stalled))
+        .turn();
+    assert!(matches!(world.outcome(), Outcome::Failed { .. }));
+    assert_cancelled_once(&world, "after its limit");
 }
 
 #[test]

@@ -77,6 +77,20 @@ mod tests {
     use super::*;
 
     #[test]
+    fn credentials_are_kept_for_their_model() {
+        let mut access = Access::default();
+        access.keep_for(1);
+        assert_eq!(access.kept(), None, "none were given");
+        let given = Authorization::from("sk-of-now");
+        access.give(given.clone());
+        access.keep_for(1);
+        access.forget();
+        assert_eq!(access.kept(), Some(&(1, given.clone())));
+        assert_eq!(access.kept_for(1), Some(&given));
+        assert_eq!(access.kept_for(0), None);
+    }
+
+    #[test]
     fn the_host_is_asked_once_more_and_not_again() {
         let mut access = Access::default();
         assert!(access.reject(0));

@@ -5,7 +5,7 @@
 
 use super::Turn;
 use crate::Timestamp;
-use crate::dialect::{Dialect, Resumption};
+use crate::dialect::Dialect;
 use crate::event::Message;
 use crate::run::protocol::{
     BlockContent, Failure, HopContext, HopModel, ModelChoice, ModelName, Outcome, RunEvent,
@@ -155,8 +155,6 @@ impl Turn {
         self.set_up_presenter();
         self.access.forget();
         self.access.accepted();
-        let is_resumed = self.config().endpoint.quirks.resumption != Resumption::Never;
-        self.hop_state = is_resumed.then(|| self.transcript.shared_state().clone());
         let now = ModelName::of(&self.config().endpoint);
         let problem = failure.and_then(Outcome::problem);
         let after = problem.as_ref().map(|problem| problem.kind);
