@@ -10,7 +10,7 @@ use stepwell_core::dialect::Dialect;
 use stepwell_core::event::Message;
 use stepwell_core::run::{
     BlockContent, CompactionPolicy, CompactionWay, ContextPolicy, FallbackModel, Input, Outcome,
-    Refusal, RunConfig, RunMachine, Start, SummaryPolicy, TurnOptions,
+    Refusal, RunConfig, RunEvent, RunMachine, Start, SummaryPolicy, TurnOptions,
 };
 use stepwell_testing::reply::text;
 use stepwell_testing::world::Ending;
@@ -54,8 +54,8 @@ fn anthropic_compacts(content: &Value) -> Reply {
 }
 
 /// An answer of OpenAI's that begins with a compaction.
-fn openai_compacts() -> Reply {
-    let item = json!({"type": "compaction", "id": "cmp", "encrypted_content": "c2VhbA"});
+fn openai_compacts(sealed: &str) -> Reply {
+    let item = json!({"type": "compaction", "id": "cmp", "encrypted_content": sealed});
     let message = json!({"type": "message", "id": "msg", "role": "assistant", "content": [{"type": "output_text", "text": "Yes."}]});
     frames(&[
         json!({"type": "response.created", "response": {"id": "r", "status": "in_progress"}}),
@@ -85,7 +85,7 @@ fn openai_counts(tokens: u64) -> Reply {
 fn compacts(dialect: Dialect) -> Reply {
     match dialect {
         Dialect::Anthropic => anthropic_compacts(&json!("They spoke of x and y.")),
-        _ => openai_compacts(),
+        _ => openai_compacts("c2VhbA"),
     }
 }
 
@@ -156,6 +156,48 @@ fn the_provider_is_asked_and_what_it_says_takes_the_place_of_the_messages_before
         assert!(at <= Some(1), "{messages:?}");
         assert!(messages.last().is_some_and(|last| last.contains("More")));
         assert!(compactions(&second).is_empty());
+    }
+}
+
+#[test]
+fn what_the_answer_stands_for_is_reported_as_left_out() {
+    let mut history = long_history();
+    history.insert(0, Message::system("rules", "Be kind."));
+    history.insert(3, activity("shown"));
+    let first = by_provider(Dialect::Anthropic, WINDOW, |_| {});
+    let first = with_history(first, history)
+        .reply(compacts(Dialect::Anthropic))
+        .turn();
+    let mut events = first.seen.events();
+    let left_out = events.find_map(|event| match event {
+        RunEvent::ContextTrimmed { left_out, .. } => Some(left_out.clone()),
+        _ => None,
+    });
+    let expected = [
+        "old-0", "answer-0", "old-1", "answer-1", "old-2", "answer-2", "user-1",
+    ];
+    assert_eq!(left_out.expect("it is reported"), expected);
+}
+
+fn activity(id: &str) -> Message {
+    let activity = json!({ "id": id, "role": "activity", "activityType": "map", "content": {} });
+    serde_json::from_value(activity).expect("an activity")
+}
+
+#[test]
+fn what_the_provider_wants_back_counts_for_the_size_of_the_next_request() {
+    for (bytes, is_summarized) in [(40_000, false), (240_000, true)] {
+        let sealed = "c2Vh".repeat(bytes / 4);
+        let first = by_provider(Dialect::OpenAiResponses, WINDOW, |_| {})
+            .reply(openai_compacts(&sealed))
+            .turn();
+        let mut config = (*first.config).clone();
+        config.context_guard.window = Some(50_000);
+        config.compaction = summary_policy();
+        let replies = ["In short.", "Yes."].map(|said| Reply::Complete(vec![text(said)]));
+        let next = continued(&first, config, replies);
+        let asks_summary = next.seen.requests()[0]["model"] == "cheap";
+        assert_eq!(asks_summary, is_summarized, "{bytes}");
     }
 }
 
