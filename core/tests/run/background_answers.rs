@@ -484,6 +484,7 @@ fn the_key_of_an_answer_that_is_cancelled_is_the_one_that_was_accepted() {
     let snapshot = world.machine.snapshot();
     assert!(!snapshot.contains("sk-secret"));
     let revived = RunMachine::restore(&snapshot, Arc::clone(&world.config)).unwrap();
+    assert_ne!(revived.canonical(), world.machine.canonical());
     world.put_back(revived);
     world.cancel();
     assert!(cancels(&world).is_empty());
