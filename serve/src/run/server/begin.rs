@@ -126,8 +126,12 @@ impl AgUiServer {
         if let Some(latest) = latest.as_ref().filter(|_| run.agent.is_compacting()) {
             // What was summarised for an earlier run is not summarised again. A message that the client no longer has hides
             // nothing.
-            let path = self.store().path(latest).await?;
-            history = history.with_compaction(compaction_after(&path));
+            match self.store().path(latest).await {
+                Ok(path) => history = history.with_compaction(compaction_after(&path)),
+                Err(error) => {
+                    tracing::warn!(target: "stepwell", turn = %latest, %error, "the compaction by earlier runs cannot be read");
+                }
+            }
         }
         self.driver().forget_ended(latest).await?;
         let new = NewTurn {
