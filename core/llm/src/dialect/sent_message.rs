@@ -3,7 +3,7 @@ use std::ops::Deref;
 
 /// A message as a request carries it: the conversation's own, or a changed copy.
 ///
-/// Of the size of two pointers, so that a list of them is small next to the conversation.
+/// Takes the room of two pointers, so that a list of messages is small next to the conversation.
 #[derive(Clone, Debug)]
 pub enum SentMessage<'a> {
     /// The conversation's own message.
