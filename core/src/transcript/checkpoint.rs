@@ -65,20 +65,20 @@ impl<'a> MessagePart<'a> {
 /// from an index on, or a message that the conversation lacks.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Row<T> {
+pub(crate) enum Row {
     Same { from: usize, count: usize },
-    Other(T),
+    Other(Box<Message>),
 }
 
-impl<T> Row<T> {
+impl Row {
     /// Adds what the message at `place` has, if it has this.
-    fn push(rows: &mut Vec<Self>, place: Option<usize>, other: impl FnOnce() -> T) {
+    fn push(rows: &mut Vec<Self>, place: Option<usize>, other: &Message) {
         match (rows.last_mut(), place) {
             (Some(Self::Same { from, count }), Some(place)) if *from + *count == place => {
                 *count += 1;
             }
             (_, Some(from)) => rows.push(Self::Same { from, count: 1 }),
-            (_, None) => rows.push(Self::Other(other())),
+            (_, None) => rows.push(Self::Other(Box::new(other.clone()))),
         }
     }
 }
@@ -140,29 +140,25 @@ impl Transcript {
     }
 
     /// Messages, by the places of those that are the same here.
-    pub(crate) fn rows_of_messages(&self, messages: &[Message]) -> Vec<Row<Message>> {
+    pub(crate) fn rows_of_messages(&self, messages: &[Message]) -> Vec<Row> {
         let mut rows = Vec::new();
         for message in messages {
             let place = self.position(message.id());
             let place = place.filter(|at| self.messages.get(*at) == Some(message));
-            Row::push(&mut rows, place, || message.clone());
+            Row::push(&mut rows, place, message);
         }
         rows
     }
 
-    /// Expands the rows; `take` extracts the value from each message of this conversation.
+    /// Returns the messages that the rows stand for.
     ///
     /// # Errors
     /// The conversation has fewer messages than a row refers to.
-    pub(crate) fn of_rows<T>(
-        &self,
-        rows: Vec<Row<T>>,
-        take: impl Fn(&Message) -> T,
-    ) -> Result<Vec<T>, Misfit> {
+    pub(crate) fn messages_of_rows(&self, rows: Vec<Row>) -> Result<Vec<Message>, Misfit> {
         let mut all = Vec::new();
         for row in rows {
             match row {
-                Row::Other(other) => all.push(other),
+                Row::Other(other) => all.push(*other),
                 Row::Same { from, count } => {
                     let end = from.checked_add(count);
                     let Some(same) = end.and_then(|end| self.messages.get(from..end)) else {
@@ -170,7 +166,7 @@ impl Transcript {
                             "there are no {count} messages from {from} on"
                         )));
                     };
-                    all.extend(same.iter().map(&take));
+                    all.extend_from_slice(same);
                 }
             }
         }

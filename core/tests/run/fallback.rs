@@ -260,6 +260,16 @@ fn an_empty_answer_or_one_of_another_type_may_be_asked_of_another_model() {
         .expect("a type")
         .retries(1);
     config.output = Some(output);
+    // The second model has as many attempts as the first.
+    let none = || [text("none")];
+    let world = World::new(config.clone())
+        .streams(none())
+        .streams(none())
+        .streams(none())
+        .streams([text(r#"{"n": 1}"#)])
+        .turn();
+    assert_eq!(*world.outcome(), Outcome::Success, "{:?}", changes(&world));
+    assert_eq!(changes(&world), ["first to second after OutputInvalid"]);
     let world = World::new(config)
         .streams([text("none")])
         .streams([text("none")])
@@ -513,4 +523,13 @@ fn a_filtered_answer_that_a_hook_has_seen_goes_to_another_model() {
         .turn();
     assert_eq!(*world.outcome(), Outcome::Success);
     assert_eq!(changes(&world), ["first to second after ContentFilter"]);
+    // What was shown of the first answer stays, and the second model is not sent it.
+    let said = world.messages().iter().filter_map(|message| match message {
+        Message::Assistant(said) => Some((said.content.as_deref(), said.metadata.is_some())),
+        _ => None,
+    });
+    let said: Vec<_> = said.collect();
+    assert_eq!(said, [(Some("t"), true), (Some("I can."), false)]);
+    let sent = world.seen.requests()[1]["messages"].to_string();
+    assert!(!sent.contains("assistant"), "{sent}");
 }

@@ -1,4 +1,3 @@
-use crate::MessageId;
 use crate::run::protocol::NEARLY_FULL;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -44,22 +43,11 @@ pub(crate) struct ContextWindow {
     /// The count from the hop before, for other models of the hop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     counted: Option<Counted>,
-    /// The messages that the requests of a run from before compaction lasted no longer carry.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    left_out: Vec<MessageId>,
-    /// The summary of such a run.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    summary: Option<String>,
 }
 
 impl ContextWindow {
     pub(crate) fn is_untouched(&self) -> bool {
         *self == Self::default()
-    }
-
-    /// Takes the messages that a run from before compaction lasted leaves out, and its summary of them.
-    pub(crate) fn take_trimmed(&mut self) -> (Vec<MessageId>, Option<String>) {
-        (std::mem::take(&mut self.left_out), self.summary.take())
     }
 
     /// Keeps the provider's count from the hop before, for other models of the hop.
@@ -165,17 +153,6 @@ mod tests {
     }
 
     #[test]
-    fn a_size_shrinks_as_its_estimate_does() {
-        let size = RequestSize {
-            tokens: 1_000,
-            is_guess: true,
-        };
-        assert_eq!(size.scaled(400, 100).tokens, 250);
-        assert_eq!(size.scaled(0, 3).tokens, 3_000);
-        assert!(size.scaled(400, 100).is_guess);
-    }
-
-    #[test]
     fn a_request_waits_with_its_size_and_uses_each_way_once() {
         let size = RequestSize {
             tokens: 1_000,
@@ -194,15 +171,5 @@ mod tests {
         assert!(window.is_untouched());
         assert_eq!(size.scaled(500, 100).tokens, 200);
         assert_eq!(size.scaled(0, 1).tokens, 1_000);
-    }
-
-    #[test]
-    fn a_window_from_before_says_what_it_left_out() {
-        let stored = r#"{"told": false, "warns": false, "tokens": 0, "left_out": ["m1"], "summary": "a greeting"}"#;
-        let mut window: ContextWindow = serde_json::from_str(stored).unwrap();
-        let (left_out, summary) = window.take_trimmed();
-        assert_eq!(left_out, ["m1"]);
-        assert_eq!(summary.as_deref(), Some("a greeting"));
-        assert!(window.is_untouched());
     }
 }

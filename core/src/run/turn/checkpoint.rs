@@ -5,12 +5,11 @@
 //! a checkpoint continues exactly as the turn that wrote the checkpoint.
 
 use super::Turn;
-use crate::event::Message;
 use crate::run::parts::Effects;
 use crate::run::protocol::{Block, ChangedRequest, EffectStage};
 use crate::run::stored::Rebuilt;
 use crate::transcript::{MessagePart, Misfit, Outline, Row, Transcript, result_shown_as};
-use crate::{CallKey, MessageId, RunId};
+use crate::{CallKey, RunId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
@@ -23,12 +22,9 @@ pub(in crate::run) struct Basis<'a> {
     pub(in crate::run) blocks: u64,
     outline: Outline,
     messages: Vec<MessagePart<'a>>,
-    /// The messages that the requests of a run from before compaction lasted no longer carry.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    left_out: Vec<Row<MessageId>>,
     /// The messages that a hook put instead of the hop's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    changed_messages: Option<Vec<Row<Message>>>,
+    changed_messages: Option<Vec<Row>>,
     /// The hop's first request carried the shared state that the blocks have.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     has_hop_state: bool,
@@ -107,7 +103,6 @@ impl Turn {
             blocks: stored,
             outline,
             messages: self.recorder.unrecorded(&self.stream_of()),
-            left_out: Vec::new(),
             changed_messages: changed.map(|messages| self.transcript.rows_of_messages(messages)),
             has_hop_state: self.hop_state.is_some(),
         }
@@ -158,15 +153,8 @@ impl Turn {
         let outline: Transcript = std::mem::take(&mut self.transcript);
         let is_whole = !self.recorder.streams();
         self.transcript = outline.fill(transcript, basis.outline, basis.messages, is_whole)?;
-        let left_out = self
-            .transcript
-            .of_rows(basis.left_out, |message| message.id().clone())?;
-        let (_, summary) = self.window.take_trimmed();
-        if !left_out.is_empty() || summary.is_some() {
-            self.adopt_trimmed(&left_out, summary);
-        }
         if let Some(rows) = basis.changed_messages {
-            let messages = self.transcript.of_rows(rows, Message::clone)?;
+            let messages = self.transcript.messages_of_rows(rows)?;
             self.changed_request.messages = Some(messages);
         }
         Ok(())

@@ -96,16 +96,6 @@ impl Turn {
         self.compact(compaction, Vec::new(), Vec::new(), tokens);
     }
 
-    /// Compacts the conversation of a run from before compaction lasted, as that run did.
-    pub(super) fn adopt_trimmed(&mut self, left_out: &[MessageId], summary: Option<String>) {
-        let mut compaction = self.transcript.compaction().clone();
-        compaction.leave_out(left_out, self.transcript.messages());
-        compaction.summary = summary.or(compaction.summary);
-        self.transcript.set_compaction(compaction.clone());
-        let usage = Vec::new();
-        self.record(BlockContent::Compacted { compaction, usage });
-    }
-
     /// Returns whether the requests of the hop are for a summary.
     pub(in crate::run) fn is_summarizing(&self) -> bool {
         self.draft.is_some()

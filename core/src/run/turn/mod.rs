@@ -160,10 +160,6 @@ impl Turn {
         if self.is_summarizing() {
             self.setup.ask_for_summary();
         }
-        let (left_out, summary) = self.window.take_trimmed();
-        if !left_out.is_empty() || summary.is_some() {
-            self.adopt_trimmed(&left_out, summary);
-        }
         let speaks = self.setup.config().endpoint.dialect.name();
         self.comeback.begin(spoke, speaks);
         self.set_up_presenter();

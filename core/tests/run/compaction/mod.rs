@@ -240,6 +240,21 @@ fn the_cost_of_a_summary_is_the_turns_own() {
     assert_eq!(usage.cost, Some(Usd::from_nanos(510)));
     let recorded = recorded_usage(&world);
     assert_eq!(recorded, usage.input_tokens);
+    // A summary that says nothing costs, too.
+    let world = stored(Dialect::OpenAiChat, |config| {
+        config.context_guard.window = Some(1_700);
+        config.compaction = summary_policy();
+    });
+    let world = with_history(world, long_history())
+        .streams([Part::Usage {
+            input: 500,
+            output: 1,
+        }])
+        .streams([text("Yes.")])
+        .turn();
+    assert_eq!(*world.outcome(), Outcome::Success);
+    assert!(compactions(&world).is_empty());
+    assert_eq!(recorded_usage(&world), Some(500));
 }
 
 fn recorded_usage(world: &World) -> Option<u64> {

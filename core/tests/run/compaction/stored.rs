@@ -1,17 +1,12 @@
 //! Compactions in blocks, journals and old snapshots.
 
-use super::{contents, summarizing, summary, summary_policy};
+use super::{summary, summary_policy};
 use crate::context::{guarded, long_history, with_history};
 use crate::durability::stored;
 use crate::journal::{parsed, written};
-use crate::world::Reply;
-use serde_json::Value;
 use std::sync::Arc;
-use stepwell_core::Timestamp;
 use stepwell_core::dialect::Dialect;
-use stepwell_core::run::{
-    Block, BlockContent, CompactionPolicy, ContextPolicy, EffectId, Outcome, RunMachine,
-};
+use stepwell_core::run::{Block, BlockContent, ContextPolicy, EffectId, Outcome, RunMachine};
 use stepwell_core::transcript::{SUMMARY, Transcript};
 use stepwell_testing::reply::text;
 
@@ -34,33 +29,6 @@ fn a_compacted_turn_replays_and_can_be_redacted() {
     let journal = parsed(&text);
     journal.replay().expect("the same run");
     assert!(!journal.redact().contains("They spoke of x and y."));
-}
-
-#[test]
-fn a_run_from_before_compaction_lasted_still_leaves_out_what_it_did() {
-    let mut world = summarizing(|_| {}).reply(Reply::Silent);
-    world.config = Arc::new({
-        let mut config = (*world.config).clone();
-        config.compaction = CompactionPolicy::default();
-        config.context_guard.at_limit = ContextPolicy::Send;
-        config
-    });
-    world = with_history(world, long_history());
-    world.fallback_reply = Some(Reply::Silent);
-    world.send("Go on");
-    let mut snapshot: Value = serde_json::from_str(&world.machine.snapshot()).expect("JSON");
-    snapshot["run"]["core"]["window"] = serde_json::json!({
-        "told": false, "warns": false, "tokens": 0,
-        "left_out": ["old-0", "answer-0"], "summary": "They met."
-    });
-    let now = Timestamp(world.now);
-    let revived = RunMachine::revive(&snapshot.to_string(), Arc::clone(&world.config), now);
-    world.take_over(revived.expect("it is still read"));
-    let requests = world.seen.requests();
-    let last = requests.last().expect("it is sent again");
-    let sent = contents(last);
-    assert!(sent[0].ends_with("They met."), "{sent:?}");
-    assert_eq!(sent.len(), 6);
 }
 
 #[test]
