@@ -7,6 +7,7 @@ use crate::turn::BOTH;
 use proptest::prelude::*;
 use proptest::sample::Index;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, LazyLock};
 use stepwell_core::Timestamp;
@@ -224,6 +225,33 @@ proptest! {
         }));
         prop_assert!(tried.is_ok(), "{said}; cancels: {cancels}");
     }
+}
+
+#[test]
+fn an_effect_of_another_hop_is_refused() {
+    let mut kinds = BTreeSet::new();
+    for moment in MOMENTS.iter() {
+        let mut all = Vec::new();
+        paths(&moment.snapshot, "", &mut all);
+        let hops = all.iter().filter(|path| path.contains("/core/effects/"));
+        for path in hops.filter(|path| path.ends_with("/hop")) {
+            let mut changed = moment.snapshot.clone();
+            Change::Add(1).make(&mut changed, path);
+            let restored = RunMachine::restore(&changed.to_string(), Arc::clone(&moment.config));
+            assert!(restored.is_err(), "{}: {path}", moment.name);
+            kinds.extend(path.rsplit('/').nth(1).map(str::to_owned));
+        }
+    }
+    let expected = [
+        "answer",
+        "approve",
+        "call",
+        "create_run",
+        "open",
+        "output",
+        "tool",
+    ];
+    assert!(kinds.iter().eq(expected), "{kinds:?}");
 }
 
 #[test]

@@ -9,8 +9,8 @@ use stepwell_core::Timestamp;
 use stepwell_core::dialect::Dialect;
 use stepwell_core::event::Message;
 use stepwell_core::run::{
-    Credentials, Failure, HookMoment, HookSpec, Input, NetworkChangePolicy, Outcome, Refusal,
-    RunIds, RunMachine, StateKind,
+    BlockContent, Credentials, Failure, HookMoment, HookSpec, Input, NetworkChangePolicy, Outcome,
+    Refusal, RunIds, RunMachine, StateKind,
 };
 use stepwell_core::transcript::Transcript;
 use stepwell_testing::reply::{Part, call, text};
@@ -105,6 +105,22 @@ fn cancel_cuts_a_summary_short() {
         assert_eq!(world.messages().len(), 7);
         assert!(compactions(&world).is_empty());
     }
+    // What it had cost until then is the turn's.
+    let world = stored(Dialect::OpenAiChat, |config| {
+        config.context_guard.window = Some(1_500);
+        config.compaction = summary_policy();
+    });
+    let mut world =
+        with_history(world, long_history()).reply(Reply::Stalled(vec![text("They"), Part::Cut]));
+    world.send("Go on");
+    world.drive_until(|world| world.scheduled.is_empty());
+    world.cancel();
+    let counts = |block: &BlockContent| match block {
+        BlockContent::Compacted { usage, .. } => !usage.is_empty(),
+        _ => false,
+    };
+    let mut blocks = world.store.turn.turn.blocks.iter();
+    assert!(blocks.any(|stored| counts(&stored.block.content)));
 }
 
 #[test]

@@ -138,17 +138,17 @@ fn the_model_of_the_summary_is_given_what_it_has_room_for() {
         "openai".clone_into(&mut model.endpoint.provider);
         "gpt-4".clone_into(&mut model.endpoint.model);
     });
-    let old =
-        (0..40).map(|at| Message::user(format!("old-{at}"), format!("{at:04}{}", "x".repeat(990))));
+    let old = (0..40)
+        .map(|at| Message::user(format!("old-{at}"), format!("{at:04}{}", "x".repeat(1_082))));
     let world = with_history(world, old.collect())
         .streams(summary())
         .streams([text("Yes.")])
         .turn();
     assert_eq!(*world.outcome(), Outcome::Success);
     let asked = world.seen.requests()[0].to_string();
-    // Seven tenths of the context, at 250 tokens for each message.
-    assert_eq!(asked.matches("User: ").count(), 22);
-    let begins_with = format!("[Earlier messages are left out.]{}User: 0011", r"\n\n");
+    // Seven tenths of the context are 5,733 tokens, and each message has 273.
+    assert_eq!(asked.matches("User: ").count(), 21);
+    let begins_with = format!("[Earlier messages are left out.]{}User: 0012", r"\n\n");
     assert!(asked.contains(&begins_with), "{asked}");
     assert!(asked.contains("User: 0032") && !asked.contains("User: 0033"));
 }
