@@ -28,15 +28,12 @@ pub(in crate::run) fn leave_out_refused(messages: &mut Vec<SentMessage<'_>>) {
         if !is_refused(message) {
             return true;
         }
-        match &**message {
-            Message::Assistant(said) if !said.tool_calls.is_empty() => {
-                if let Message::Assistant(said) = message.to_mut() {
-                    said.content = None;
-                }
-                true
-            }
-            _ => false,
+        let has_calls =
+            matches!(&**message, Message::Assistant(said) if !said.tool_calls.is_empty());
+        if has_calls && let Message::Assistant(said) = message.to_mut() {
+            said.content = None;
         }
+        has_calls
     });
 }
 
